@@ -13,12 +13,14 @@ from app.agent_file import Agent
 from app.plugins.lab.folder import LabFolder, named_after
 from app.presentation.tool_card import owned_tools, slots, text_faults
 from app.process.files import replace_file
+from app.security.audit import Action
 from app.yaml_file import FilePart
 from prompts import FALLBACK, card_file, files, languages, read_anew
 
 LONGEST_PROMPT = 20_000
 TextKind = Literal["card", "prompt"]
 """The card of a tool, or the prompt of a dialog."""
+CHANGED: Mapping[TextKind, Action] = {"card": "card_changed", "prompt": "prompt_changed"}
 
 
 class TextChange(FilePart):
@@ -72,8 +74,11 @@ def check_text(speakers: Speakers, kind: TextKind, name: str, lang: str, text: s
     owned = owned_tools(speakers)
     if lang not in languages() or name not in (owned if kind == "card" else editable(speakers)):
         raise UsageError(f"there is no {kind} {name!r} in {lang!r}")
-    if problems := text_faults(text, slots(owned[name])) if kind == "card" else _prompt_faults(text):
-        raise UsageError(problems[0])
+    # Without a text of its own a language has the English one.
+    is_left_out = not text and lang != FALLBACK
+    faults = text_faults(text, slots(owned[name])) if kind == "card" else _prompt_faults(text)
+    if faults and not is_left_out:
+        raise UsageError(faults[0])
 
 
 def _prompt_faults(text: str) -> list[str]:
@@ -100,11 +105,12 @@ def make_live(
     path, now = live_file(kind, name, lang), datetime.now(UTC).isoformat(timespec="seconds")
     before = path.read_text("utf-8") if path.is_file() else ""
     change = TextChange(kind=kind, name=name, lang=lang, who=who, at=now, before=before, after=text)
-    folder.add("changes", named_after(f"{now.partition('+')[0]} {name}"), change)
+    noted = folder.add("changes", named_after(f"{now.partition('+')[0]} {name}"), change)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, text)
+        replace_file(path, text) if text else path.unlink(missing_ok=True)
     except OSError as fault:
+        folder.delete("changes", noted)
         raise UsageError(f"{path} cannot be written: {fault.strerror}") from fault
     draft_file(folder, kind, name, lang).unlink(missing_ok=True)
     read_anew()

@@ -25,7 +25,7 @@ from app.plugins.lab.threads import view
 from app.plugins.lab.turn_notes import notes_of
 from app.settings import Settings
 from app.yaml_file import read_yaml
-from prompts import table
+from prompts import card_file, table
 from tests.plugins.lab.pages.conftest import BY_PAGE, LAB, OTHER_LAB, visiting
 from tests.support.http_door import SHOP, served
 from tests.support.until import until
@@ -202,7 +202,7 @@ async def test_cases_as_a_table(lab: httpx.AsyncClient, settings: Settings) -> N
 
 
 async def test_simulated_users_as_a_table(lab: httpx.AsyncClient, settings: Settings) -> None:
-    """A user is a table of wishes by form and by CSV; what has no column stays, and a user without a wish is refused."""
+    """A user is a table of wishes by form and by CSV; what has no column stays; one without a wish is refused."""
     folder = lab_folder()
     assert "put milk on my list" in (await lab.get("/lab/user")).text
     fields = {"sheet": "users", "file": "milk", "lang": "en", "temper": "plain", "turns[].message": "add milk\nadd tea"}
@@ -448,9 +448,9 @@ async def test_an_agent_belongs_to_its_maker(assistant: Assistant, settings: Set
 
 async def test_a_card_is_edited_as_a_draft(lab: httpx.AsyncClient, settings: Settings) -> None:
     """The effect of another text is shown; a draft stays in the lab's folder, and no name leads out of it."""
-    body = {"name": "list_todos", "lang": "en", "text": "Show <b>it</b>.\n- what is on my list\n"}
+    body = {"kind": "card", "name": "list_todos", "lang": "en", "text": "Show <b>it</b>.\n- what is on my list\n"}
     assert "Find it as before" in (await lab.post("/lab/tool/effect", data=body)).text
-    assert (await lab.post("/lab/tool", data=body)).status_code == 204
+    assert (await lab.post("/lab/text", data=body)).status_code == 204
     assert (lab_folder().root / "cards" / "en" / "list_todos.md").read_text("utf-8") == body["text"]
     page = (await lab.get("/lab/tool?name=list_todos&lang=en")).text
     assert "&lt;b&gt;it" in page
@@ -458,4 +458,46 @@ async def test_a_card_is_edited_as_a_draft(lab: httpx.AsyncClient, settings: Set
     assert "list_todos" in (await lab.get("/lab/tools")).text
     assert (await lab.post("/lab/tool/effect", data={**body, "text": "- {nothing}"})).status_code == 409
     for wrong in ({"name": "../x"}, {"lang": "../en"}, {"lang": "xx"}):
-        assert (await lab.post("/lab/tool", data={**body, **wrong})).status_code == 404
+        assert (await lab.post("/lab/text", data={**body, **wrong})).status_code == 409
+
+
+async def test_prompts_and_cards_are_made_live(assistant: Assistant, settings: Settings, house: Path) -> None:
+    """Whoever operates lets everybody have a text, at once for prompts; who changed what is shown, and put back."""
+    file, card = house / "en/planner/prompt.md", card_file("current_time", "en")
+    before, text = file.read_text("utf-8"), "You keep <b>lists</b>."
+    body = {"kind": "prompt", "name": "planner", "lang": "en", "text": text}
+    on_card = {**body, "kind": "card", "name": "current_time", "text": "The clock.\n- what does the clock say\n"}
+    async with visiting(assistant, settings, LAB) as tutor:
+        assert (await tutor.post("/lab/text", data=body)).status_code == 204
+        assert (await tutor.post("/lab/text", data={**body, "live": "true"})).status_code == 403
+        assert "Make it live" not in (await tutor.get("/lab/prompt?name=planner&lang=en")).text
+    assert file.read_text("utf-8") == before
+    keys = f"boss:operate+lab:{LAB}, tutor:lab:{OTHER_LAB}"
+    async with (
+        served(assistant, keys, settings=settings) as url,
+        httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as boss,
+    ):
+        await boss.post("/sign-in", data={"key": LAB})
+        page = (await boss.get("/lab/prompt?name=planner&lang=en")).text
+        assert "You keep &lt;b&gt;lists" in page
+        tried = (await boss.post("/lab/prompt/try", data={**body, "said": "add milk to my list"})).text
+        assert "planner.add_todos" in tried
+        for wrong in ({"text": "Hi $you"}, {"text": ""}, {"name": "nobody"}, {"name": "../planner"}):
+            assert (await boss.post("/lab/text", data={**body, **wrong, "live": "true"})).status_code == 409
+        for each in (body, on_card):
+            assert (await boss.post("/lab/text", data={**each, "live": "true"})).status_code == 204
+        assert (file.read_text("utf-8"), card.read_text("utf-8")) == (text, on_card["text"])
+        assert assistant.prompt("planner", "en").endswith(text)
+        listed = (await boss.get("/lab/tools")).text
+        assert "boss, 20" in listed
+        assert "+The clock." in listed
+        [change] = [name for name in lab_folder().names("changes") if name.endswith("planner")]
+        await boss.post("/sign-in", data={"key": OTHER_LAB})
+        assert "boss, 20" in (await boss.get("/lab/tools")).text
+        assert (await boss.post("/lab/text/back", data={"change": change})).status_code == 403
+        await boss.post("/sign-in", data={"key": LAB})
+        assert (await boss.post("/lab/text/back", data={"change": change})).status_code == 204
+        assert (await boss.post("/lab/text/back", data={"change": "../x"})).status_code == 409
+    assert file.read_text("utf-8") == before
+    assert not assistant.prompt("planner", "en").endswith(text)
+    assert len(lab_folder().names("changes")) == 3

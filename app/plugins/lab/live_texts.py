@@ -51,10 +51,11 @@ def _prompt(dialog: str) -> Mapping[Path, Path]:
 
 
 def live_file(kind: TextKind, name: str, lang: str) -> Path:
-    """Return where the text stands that everybody has, or would stand beside the English one."""
+    """Return where the text stands that everybody has, or would stand. Raises UsageError: there is no such prompt."""
     if kind == "card":
         return card_file(name, lang)
-    found = files(lang, f"{name}/prompt.md") or _prompt(name)
+    if not (found := files(lang, f"{name}/prompt.md") or _prompt(name)):
+        raise UsageError(f"there is no prompt {name!r}")
     return next(iter(found.values())) / lang / name / "prompt.md"
 
 

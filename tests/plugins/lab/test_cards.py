@@ -69,3 +69,22 @@ def test_the_command_applies_a_card(
     assert card.read_text("utf-8") == CLOCK
     assert command_line.main(["lab", "card", "no_tool", str(file)]) == 2
     assert capsys.readouterr().err
+
+
+def test_the_commands_make_a_prompt_live(
+    settings: Settings, house: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`lab prompt` keeps a draft, or writes the file; `lab changes` says who did, and puts the text back."""
+    file, prompt = tmp_path / "prompt.md", house / "en/planner/prompt.md"
+    file.write_text("You keep lists.", "utf-8")
+    before = prompt.read_text("utf-8")
+    assert command_line.main(["lab", "prompt", "planner", str(file), "--draft"]) == 0
+    assert prompt.read_text("utf-8") == before
+    assert command_line.main(["lab", "prompt", "planner", "--apply"]) == 0
+    assert prompt.read_text("utf-8") == "You keep lists."
+    assert command_line.main(["lab", "prompt", "nobody"]) == 2
+    [change] = lab_folder().names("changes")
+    capsys.readouterr()
+    assert command_line.main(["lab", "changes", "--put-back", change]) == 0
+    assert capsys.readouterr().out.count("planner") >= 2
+    assert prompt.read_text("utf-8") == before

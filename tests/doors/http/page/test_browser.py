@@ -77,6 +77,7 @@ async def browsing(
         try:
             await page.goto(f"{url}{path}")
             yield page
+            await is_sound(page)
         finally:
             await browser.close()
         assert faults == []

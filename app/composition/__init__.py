@@ -36,14 +36,14 @@ from app.assistant.turn import Languages
 from app.assistant.turn_player import Equipment, TurnPlayer
 from app.assistant.turn_queue import TurnQueue
 from app.composition.breaker import guarded
-from app.composition.databases import backend_of
 from app.composition.field_values import WrittenFields
 from app.composition.help_chain import check_help, make_help
 from app.composition.history_search import search_history
 from app.composition.rankers import keep_beside
-from app.composition.served_tools import note_changes, openers, tried, with_served_tools
+from app.composition.served_tools import as_accepted, openers, tried, with_served_tools
 from app.composition.supervisor_tools import abilities, change_language, current_time
 from app.composition.windows import fitting
+from app.databases import backend_of
 from app.extensions import plugins
 from app.presentation.tool_card import faults
 from app.security.permissions import Permissions
@@ -85,10 +85,11 @@ async def open_assistant(
         settings, models=models, remote=remote, reads=reads, speakers=speakers, backend=backend, now=now
     ) as parts:
         memory = parts.memory
-        for changed in await note_changes(memory.store, parts.speakers) if remote else ():
+        accepted, changes = await as_accepted(memory.store, parts.speakers) if remote else (parts.speakers, ())
+        for changed in changes:
             LOG.warning("%s", changed)
         graph = build_graph(
-            parts.speakers,
+            accepted,
             parts.watching,
             saver=memory.saver,
             store=memory.store,
@@ -104,7 +105,7 @@ async def open_assistant(
             around_turn=turn_hooks(plugins_found()),
             **{part.name: getattr(parts, part.name) for part in fields(Equipment)},
         )
-        yield make(player, parts.speakers)
+        yield make(player, accepted)
 
 
 @asynccontextmanager

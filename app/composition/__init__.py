@@ -36,7 +36,6 @@ from app.assistant.turn import Languages
 from app.assistant.turn_player import Equipment, TurnPlayer
 from app.assistant.turn_queue import TurnQueue
 from app.composition.breaker import guarded
-from app.composition.databases import backend_of
 from app.composition.field_values import WrittenFields
 from app.composition.help_chain import check_help, make_help
 from app.composition.history_search import search_history
@@ -44,6 +43,7 @@ from app.composition.rankers import keep_beside
 from app.composition.served_tools import as_accepted, openers, tried, with_served_tools
 from app.composition.supervisor_tools import abilities, change_language, current_time
 from app.composition.windows import fitting
+from app.databases import backend_of
 from app.extensions import plugins
 from app.presentation.tool_card import faults
 from app.security.permissions import Permissions

@@ -11,7 +11,7 @@ from agents.models import Models
 from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant
 from app.composition import open_assistant
-from app.composition.databases import backend_of
+from app.databases import backend_of
 from app.settings import Settings
 
 

@@ -14,7 +14,7 @@ from agents.language.text.clean import safe_json
 from agents.memory import Memory
 from agents.memory.inbox import InboxEntry
 from app.assistant import Assistant
-from app.composition.databases import backend_of
+from app.databases import backend_of
 from app.doors.http import callbacks as module
 from app.doors.http.callbacks import Callbacks
 from app.testing.script import Script

@@ -15,7 +15,7 @@ import pytest
 from agents.errors import DatabaseError
 from agents.memory import Memory
 from agents.memory.inbox import TranscriptLine
-from app.composition.databases import backend_of
+from app.databases import backend_of
 from app.plugins.postgres import locks
 from tests.support.postgres_server import PostgresServer
 from tests.support.simulated_time import advance
@@ -27,7 +27,7 @@ HOLDER = """
 import asyncio, sys
 from agents.errors import DatabaseError
 from agents.memory.inbox import InboxEntry
-from app.composition.databases import backend_of
+from app.databases import backend_of
 
 async def main():
     async with backend_of(sys.argv[1]).open() as memory, memory.locks.hold("t"):

@@ -16,7 +16,7 @@ from multiprocessing.process import BaseProcess
 
 from agents.events import Error, Message
 from app.assistant import Assistant, Turn
-from app.composition.databases import backend_of
+from app.databases import backend_of
 from app.plugins.postgres import locks, worker
 from app.plugins.postgres.playing import open_handing, play_for_doors
 from app.process.exit_codes import STORAGE

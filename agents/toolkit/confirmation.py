@@ -10,12 +10,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from langchain_core.messages import HumanMessage
 from langchain_core.tools import BaseTool
 
 from agents.language.identifiers import Aliases, Swap
-from agents.language.text.stems import has_phrase, stems
+from agents.language.text.stems import stems
 from agents.language.text.vocabulary import small_words
 from agents.state.message_notes import notes_of
 from agents.state.person import is_own
@@ -36,7 +37,7 @@ LONGEST_VALUE, LONGEST_QUESTION = 600, 2_000
 """Characters of an argument, and of a whole question; a cut one says how many are left out."""
 RUN, SHORTEST_TAKEN = 4, 3
 """Words on end that are no coincidence, and letters of a text that may be taken from another."""
-ADDRESS = re.compile(r"\S*\w[@./:]\w\S*")
+ADDRESS = re.compile(r"\w[@./:]\w")
 MOST_SHOWN = 20
 """Entries of a list that the user is shown."""
 
@@ -108,11 +109,17 @@ def _is_taken(text: str, told: str, own: str, state: ToolState) -> bool:
     What the user has said is the user's, and so is a value that the tool's `own` schema has.
     """
     lang = state["lang"]
-    row, theirs, ours = stems(text, lang), stems(told, lang), stems(own, lang)
-    parts = [row, *(stems(it, lang) for it in ADDRESS.findall(text))]
-    parts += [row[place : place + RUN] for place in range(len(row) - RUN + 1)]
-    taken = (part for part in parts if len("".join(part)) >= SHORTEST_TAKEN and has_phrase(theirs, part))
-    return any(not has_phrase(ours, part) and not _has_said(" ".join(part), state) for part in taken)
+    row, theirs, ours = stems(text, lang), _row(told, lang), _row(own, lang)
+    rows = [row, *(stems(it, lang) for it in text.split() if ADDRESS.search(it))]
+    rows += [row[place : place + RUN] for place in range(len(row) - RUN + 1)]
+    parts = {f" {' '.join(it)} " for it in rows if len("".join(it)) >= SHORTEST_TAKEN}
+    return any(part in theirs and part not in ours and not _has_said(part, state) for part in parts)
+
+
+@lru_cache(maxsize=100)
+def _row(text: str, lang: str) -> str:
+    """Return the words of a long text without their endings, in one line: to find a phrase there takes one look."""
+    return f" {' '.join(stems(text, lang))} "
 
 
 def _carries_foreign_words(call: RunningCall, asked_for: Json) -> bool:

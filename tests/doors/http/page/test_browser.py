@@ -35,7 +35,8 @@ except ImportError:
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("planner")]
 # A machine that does much besides is slow, and no fault.
-expect.set_options(timeout=120_000)
+PATIENCE = 120_000
+expect.set_options(timeout=PATIENCE)
 # A microphone that hums, and is given to whoever asks.
 MICROPHONE = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
 DESKTOP, PHONE = (1280, 800), (390, 844)
@@ -70,6 +71,7 @@ async def browsing(
             locale=lang,
             has_touch=size == PHONE,
         )
+        context.set_default_timeout(PATIENCE)
         page, faults = await context.new_page(), list[str]()
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("console", lambda line: faults.append(line.text) if is_fault(line) else None)
@@ -77,6 +79,7 @@ async def browsing(
         try:
             await page.goto(f"{url}{path}")
             yield page
+            await is_sound(page)
         finally:
             await browser.close()
         assert faults == []

@@ -56,7 +56,7 @@ ALLOWED = {
     "ul",
     "ol",
 }
-ALLOWED |= {"li", "table", "thead", "tbody", "tr", "th", "td", "h3", "a", "em", "strong", "details", "summary", "pre"}
+ALLOWED |= {"li", "table", "thead", "tbody", "tr", "th", "td", "h2", "a", "em", "strong", "details", "summary", "pre"}
 
 
 class Tags(HTMLParser):
@@ -178,6 +178,7 @@ async def test_edited_answered_anew_and_rated(client: httpx.AsyncClient, assista
     [
         ("2*3*4 = 24", "2*3*4 = 24"),
         ("- [ ] milk\n- [x] tea", "<li>☐ milk</li>\n<li>☑ tea</li>"),
+        ("### a\n# b\n#### c", '<h3 aria-level="2">a</h3>\n<h1 aria-level="2">b</h1>\n<h4 aria-level="3">c'),
         ("```python\n1\n```", '<pre tabindex="0" data-lang="python"><code>1\n</code></pre>'),
         ("see https://a.example/x_y_z.", 'href="https://a.example/x_y_z" '),
         ("(https://a.example)", ">https://a.example</a>)"),

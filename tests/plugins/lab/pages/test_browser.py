@@ -162,8 +162,8 @@ async def test_a_table_a_run_and_its_difference(assistant: Assistant, settings: 
         await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         await page.get_by_role("link", name="Runs", exact=True).click()
         file = FilePayload(name="cases.csv", mimeType="text/csv", buffer=table.encode())
-        await page.get_by_label("CSV file").set_input_files(file)
-        await page.get_by_role("button", name="Upload").click()
+        await page.get_by_label("CSV file").first.set_input_files(file)
+        await page.get_by_role("button", name="Upload").first.click()
         await page.get_by_role("link", name="list", exact=True).click()
         await page.get_by_role("button", name="One more turn").click()
         rows = page.locator("#case-turns [data-row]")
@@ -264,6 +264,8 @@ async def test_on_a_phone_in_russian(assistant: Assistant, settings: Settings) -
             "/lab/mock?name=x",
             "/lab/file?kind=cases",
             "/lab/case",
+            "/lab/user",
+            "/lab/prompt?name=planner&lang=ru",
         ):
             await page.goto(re.sub("/lab.*", path, page.url))
             await is_sound(page)

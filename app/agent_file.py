@@ -17,8 +17,6 @@ from app.mocks import Mock, mocked, stand_in
 from app.yaml_file import NO_EXAMPLES, ByLanguage, Examples, FilePart, ToolName, read_files, text_in
 from dialogs import Dialog, is_reserved
 
-SHARED = Path("agents") / "shared"
-"""Where, in the lab's folder, the agents stand that are dialogs for everybody."""
 OBSERVERS = ("supervisor", "finished")
 TUNABLE = frozenset({"temperature", "reasoning_effort", "max_tokens", "parallel_tool_calls"})
 """The parameters of a model that say how it answers; all others belong to the operator's settings."""

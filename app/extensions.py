@@ -3,19 +3,16 @@
 import importlib
 import os
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-import dialogs
-import observers
 import prompts
 from agents.discovery import ROOT, load_each
 from agents.errors import ConfigError
@@ -26,11 +23,7 @@ GROUP = "dialog_supervisor.dialogs"
 """The entry points of installed packages that have such a folder; each names its package."""
 PLUGINS = "app.plugins"
 """The package of the shipped plug-ins; nothing imports it by a statement, since each of them may be left out."""
-PACKAGES: Mapping[str, ModuleType] = {
-    "dialogs": dialogs,
-    "observers": observers,
-    "plugins": importlib.import_module(PLUGINS),
-}
+PACKAGES = {"dialogs": "dialogs", "observers": "observers", "plugins": PLUGINS}
 """The packages into which such a folder brings files, by the name of its own folder for them."""
 Chosen = frozenset[str] | Literal["all", "none"]
 
@@ -88,7 +81,7 @@ def uninstalled() -> dict[str, str]:
 
 
 def _loaded() -> dict[str, Plugin]:
-    return load_each(PLUGINS, PACKAGES["plugins"].__path__, Plugin, prompts.OFF)
+    return load_each(PLUGINS, importlib.import_module(PLUGINS).__path__, Plugin, prompts.OFF)
 
 
 def lacking(plugin: Plugin) -> str:
@@ -117,7 +110,8 @@ def use(settings: Extensions) -> None:
         return
     for kinds in (("dialogs", "plugins"), ("observers",)):
         _refuse_clashes(roots, kinds)
-    for kind, package in PACKAGES.items():
+    for kind, name in PACKAGES.items():
+        package = importlib.import_module(name)
         before = {str(root / kind) for root in prompts.EXTENSIONS}
         own = [str(root / kind) for root in roots]
         package.__path__ = [*(path for path in package.__path__ if path not in before), *own]

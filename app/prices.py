@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agents.errors import ConfigError
+from agents.events import ModelEnd
 
 MILLION = 1_000_000
 CACHED = 0.1
@@ -19,12 +20,25 @@ class Tokens:
     cached: int = 0
     output: int = 0
 
+    @classmethod
+    def of(cls, call: ModelEnd) -> "Tokens":
+        """Return what one call took."""
+        return cls(1, call.input_tokens, call.cached_tokens, call.output_tokens)
+
     def add(self, other: "Tokens") -> None:
         """Count other calls with these."""
         self.calls += other.calls
         self.input += other.input
         self.cached += other.cached
         self.output += other.output
+
+
+def added(each: Iterable[Tokens]) -> Tokens:
+    """Return what several calls took together."""
+    total = Tokens()
+    for tokens in each:
+        total.add(tokens)
+    return total
 
 
 @dataclass(frozen=True)

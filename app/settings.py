@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeVar
 
-from langchain_core.language_models import BaseChatModel
 from langsmith.utils import tracing_is_enabled
 from pydantic import AfterValidator, AnyHttpUrl, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, NoDecode
@@ -22,12 +22,16 @@ from agents.models import Models
 from agents.models.factory import LOCAL, Endpoint, Parameters, make_models
 from agents.state.limits import Limits
 from agents.state.message_notes import Forwarding
-from agents.toolkit.speaker import Silence
 from app.extensions import Extensions, explained, plugins, use, written
 from app.prices import Price, read_prices
 from app.process.files import read_env
 from app.security.api_keys import FrontEnd, Key, read_front_ends, read_keys
 from prompts import FALLBACK, languages
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+    from agents.toolkit.speaker import Silence
 
 Kind = TypeVar("Kind", bound=BaseSettings)
 TRACERS = ("LANGCHAIN_", "LANGSMITH_", "OTEL_")
@@ -186,9 +190,10 @@ class Settings(Extensions):
         return Limits(**{part.name: getattr(self, part.name) for part in fields(Limits)})
 
     @property
-    def silence(self) -> Silence:
+    def silence(self) -> "Silence":
         """When a user who says nothing is asked whether they are still there."""
-        return Silence(self.silence_seconds, self.silence_times)
+        silence: type[Silence] = import_module("agents.toolkit.speaker").Silence
+        return silence(self.silence_seconds, self.silence_times)
 
     @property
     def named_models(self) -> list[str]:
@@ -302,7 +307,7 @@ def _share(*beginnings: str) -> None:
             os.environ.setdefault(name, wanted[name])
 
 
-def _rules() -> Callable[[], BaseChatModel] | None:
+def _rules() -> "Callable[[], BaseChatModel] | None":
     """Return what makes the model of a plug-in that needs no key; None if no plug-in brings one."""
     brought = ((plugin, plugin.models[LOCAL]) for plugin in plugins().values() if LOCAL in plugin.models)
     plugin, make = next(brought, (None, None))

@@ -18,29 +18,18 @@ from fastapi.dependencies import utils
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import prompts
-from agents.conversation.gate import trained_gate
 from agents.language.tool_ranker.linear_model import features
 from agents.memory import memory_in
 from agents.memory.connection import connect
 from agents.models.factory import FORMS
-from agents.toolkit.tool_node import tool_node
 from app.assistant import Assistant
 from app.cli import command_line
 from app.cli.plugin_commands import brought
-from app.presentation.tool_card import faults
 from app.settings import read
 from app.testing.fixtures import chat as chat
 from app.testing.script import Script
 from prompts import card
-from tests.support.compiled import (
-    built_once,
-    checked_once,
-    commands_once,
-    dependants_once,
-    discovered,
-    nodes_once,
-    specialists,
-)
+from tests.support.compiled import build_once, commands_once, dependants_once, discovered, specialists
 from tests.support.made_tables import tables_copied
 from tests.support.places import ROOT
 from tests.support.postgres_server import PostgresServer, running
@@ -131,14 +120,9 @@ def rankers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def built() -> Iterator[None]:
     """Check the same speakers, and build their graph and the command line, once in each process."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("app.composition.faults", checked_once(faults))
-        patch.setattr("app.composition.trained_gate", cache(trained_gate))
-        patch.setattr("app.composition.build_graph", built_once)
-        patch.setattr("app.testing.build_graph", built_once)
+        build_once(patch)
         patch.setattr("app.testing.discover", discovered)
         patch.setattr("app.testing.plugins_found", specialists)
-        patch.setattr("agents.nodes.tools.tool_node", once := nodes_once(tool_node))
-        patch.setattr("agents.nodes.shortcut.tool_node", once)
         for place in (routing, utils):
             patch.setattr(place, "get_dependant", dependants_once(utils.get_dependant))
         patch.setattr(command_line, "application", commands_once(command_line.application, brought))

@@ -27,6 +27,7 @@ BLANK: Own = {
     "labels": {},
     "sources": None,
     "wrote": -1,
+    "last_done": None,
     "undid": -1,
     "foreign": False,
     "declined": [],

@@ -17,12 +17,13 @@ from langchain_core.tools import BaseTool
 from agents.conversation.persons import name_of
 from agents.conversation.scene import Scene, described
 from agents.language.identifiers import masked
+from agents.language.text.vocabulary import mentions
 from agents.memory.inbox import now_ms
 from agents.models import ToolSchema
 from agents.sources.attachments import SHOWN, Contents, told, words_of
 from agents.state import SUPERVISOR, State, form_of, messages_of, talk_of
 from agents.state.message_notes import Facts, Helper, notes, notes_of, with_notes
-from agents.state.person import Heard, is_own
+from agents.state.person import Heard, LastDone, is_own
 from agents.state.talk import Talk
 from agents.toolkit.context import Context
 from agents.toolkit.descriptions import Schemas, examples_of, texts_of
@@ -202,19 +203,29 @@ class Prompting:
 
     def _of_the_message(self, speaker: Speaker, state: State, context: Context) -> list[str]:
         """Return what is said of the user's message alone: who writes, what it answers, instructions."""
-        lang = state["lang"]
+        lang, heard_text = state["lang"], state["heard"]["text"] or ""
         parts = [phrase("who_writes", lang, name=name_of(state, context.user))] if context.is_shared else []
         parts += _quoted(state)
         if speaker.is_supervisor and state["heard"]["text"] is None and not messages_of(state, speaker.name):
             parts.append(" ".join(prompts_of_all("opening", lang)))
         if state.get("undone"):
             parts.append(phrase("undone", lang))
+        last, is_fresh = state.get("last_done"), state.get("wrote") == state.get("turn", 0) - 1
+        is_elsewhere = last and last["speaker"] not in (speaker.name, SUPERVISOR)
+        if last and is_elsewhere and (is_fresh or mentions("pointing", heard_text, lang)):
+            parts.append(_done_elsewhere(last, self.speakers, lang))
         waiting = [wish for wish in state.get("wishes", []) if not wish.get("left")]
         if waiting and not speaker.is_supervisor:
             tools = {name: dialog.tool for name, dialog in self.speakers.dialogs.items()}
             names = ", ".join(dict.fromkeys(tools.get(wish["dialog"]) or wish["brief"] for wish in waiting))
             parts.append(phrase("another_wish", lang, tools=names))
         return parts
+
+
+def _done_elsewhere(last: LastDone, speakers: Speakers, lang: str) -> str:
+    dialog = speakers.successor(last["speaker"])
+    about = {"title": title_of(last["speaker"], lang), "tool": dialog.tool if dialog else "-"}
+    return phrase("last_done", lang, text=last["text"] or "-", **about)
 
 
 def _served(state: State) -> str:

@@ -162,11 +162,22 @@ def confirms_undo(state: State) -> bool:
     return bool(state.get("undo_asked")) and (is_said("yes", text) or is_said("agree", text))
 
 
-def corrects(scene: Scene, state: State) -> bool:
-    """Tell whether a message corrects what the dialog has just noted or done: it says no, and wishes for nothing."""
-    lexicon = vocabulary(listening(scene.text, scene.lang))
-    is_begun = lexicon.behind(scene.text, "correcting")
-    return bool(is_begun) and _has_just_written(state) and lexicon.behind(scene.text, "correcting", "wishing") is None
+def corrects(text: str, state: State) -> bool:
+    """Tell whether a message corrects what was just noted or done: it says no, and wishes for nothing."""
+    lexicon = vocabulary(listening(text, state["lang"]))
+    is_begun = lexicon.behind(text, "correcting")
+    return bool(is_begun) and _has_just_written(state) and lexicon.behind(text, "correcting", "wishing") is None
+
+
+def corrected(change: Change, dialog: Speaker, speakers: Speakers) -> None:
+    """Give a correction to the dialog that has just noted or done something, whoever leads."""
+    if dialog.name == (holder := holder_of(change.state)):
+        change.decide("correction", "stay", "corrects what was just done")
+        change.put(listener=holder)
+        return
+    change.decide("correction", "switch", "corrects what was just done", dialog.name)
+    handover.interrupt(change, speakers, dialog.name)
+    handover.straight(change, dialog, loser=holder)
 
 
 def takes_up(dialog: Speaker, state: State, speakers: Speakers) -> bool:

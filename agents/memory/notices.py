@@ -68,6 +68,10 @@ class NoticeSource(ABC):
     async def text_of(self, due: Due, *, is_late: bool) -> str | None:
         """Return what to tell the user; None if it was told, changed or deleted in the meantime."""
 
+    async def is_foreign(self, id: str) -> bool:
+        """Tell whether others may have written what was told under this id, if it is one of this source."""
+        return False
+
     @abstractmethod
     async def rang(self, due: Due) -> None:
         """Take note that the user was told."""

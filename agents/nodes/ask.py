@@ -201,7 +201,7 @@ def _close(change: Change, pending: Pending, text: str, *, ok: bool, id: str | N
     """Write the result of a call, under the id of the user's message: no speaker then hears the message again."""
     call, speaker = pending["call"], pending["speaker"]
     status = "success" if ok else "error"
-    question = {} if pending["kind"] == CLIENT else notes(asked=asked(change.state, pending))
+    question = notes(foreign=True) if pending["kind"] == CLIENT else notes(asked=asked(change.state, pending))
     noted = {**(noted or {}), **question, **notes(seen="nobody")}
     about = {"tool_call_id": call, "name": pending["tool"], "status": status, "additional_kwargs": noted}
     change.add(speaker, ToolMessage(text, id=id, **about))

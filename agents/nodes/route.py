@@ -274,9 +274,11 @@ class Router:
 
     def _corrects(self, change: Change, text: str, scene: Scene | None) -> bool:
         """A correction is for the dialog that has just noted or done something."""
-        if is_correction := scene is not None and switch.corrects(scene, change.state):
-            change.decide("correction", "stay", "corrects what was just done")
-            change.put(listener=change.state["dialog"])
+        last, holder = change.state.get("last_done"), change.state.get("dialog")
+        # What an earlier version has stored does not say who it was.
+        doer = self.speakers.dialogs.get((last["speaker"] if last else holder) or "")
+        if is_correction := doer is not None and switch.corrects(text, change.state):
+            switch.corrected(change, doer, self.speakers)
         return is_correction
 
     def _takes_up(self, change: Change, text: str, scene: Scene | None) -> bool:

@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
@@ -17,7 +18,7 @@ from agents.nodes import ask
 from agents.nodes.tools import changes_of, note_effects, tool_state
 from agents.state import State, holder_of, messages_of
 from agents.state.history import set_before
-from agents.state.message_notes import notes
+from agents.state.message_notes import Seen, notes, with_notes
 from agents.toolkit.call import AroundToolCall
 from agents.toolkit.context import Context
 from agents.toolkit.handover_tools import entry_of
@@ -40,13 +41,18 @@ class ShortcutNode:
         marked = {tool.name: (speaker, tool) for speaker, tool in present if traits_of(tool).shortcut}
         self.owners: Mapping[str, Speaker] = {name: speaker for name, (speaker, _) in marked.items()}
         self.node = tool_node(speakers.supervisor, [tool for _, tool in marked.values()], hooks=hooks)
-        self.shortcuts = Shortcuts(cards_of_all(speakers, direct=direct))
+        self._direct = direct
         # A tool that one dialog alone has leads to this dialog; one that is a shortcut needs no dialog.
         owners_count = Counter(tool.name for _, tool in owned)
         leading = [(speaker, tool.name) for speaker, tool in owned if owners_count[tool.name] == 1]
         entry_by_tool = {name: speaker.tool for speaker, name in leading if speaker.tool and name not in marked}
         entry_by_tool |= {dialog.tool: dialog.tool for dialog in everyone if dialog.tool}
         self.entry_by_tool: Mapping[str, str] = entry_by_tool if direct else {}
+
+    @cached_property
+    def shortcuts(self) -> Shortcuts:
+        """What recognises them; a process that plays no turn needs none."""
+        return Shortcuts(cards_of_all(self.speakers, direct=self._direct))
 
     async def recognise(self, text: str) -> str | None:
         """Return the tool that a text clearly asks for; None when that is not clear.
@@ -90,8 +96,8 @@ class ShortcutNode:
         if outcome.question is not None:
             return []
         if self.owners[call["name"]].name == holder_of(state):
-            noted = notes(seen="shown" if is_answer else "nobody")
-            answer = message.model_copy(update={"artifact": None, "additional_kwargs": noted})
+            seen: Seen = "shown" if is_answer else "nobody"
+            answer = with_notes(message.model_copy(update={"artifact": None}), seen=seen)
             return [asked, AIMessage("", tool_calls=[call]), answer]
         # A speaker without the tool is only told the result: providers may refuse calls of unknown tools.
         return [asked] if is_answer else [asked, SystemMessage(message.text)]
@@ -105,7 +111,8 @@ class ShortcutNode:
             change.put(lang=changes["lang"])
         if (aliases := visible["aliases"]).by_kind:
             change.put(aliases=aliases.by_kind, labels=aliases.labels)
-        note_effects(change, message, traits_of(self.node.tools_by_name[call["name"]]), context)
+        traits = traits_of(self.node.tools_by_name[call["name"]])
+        note_effects(change, message, traits, context, self.owners[call["name"]].name)
         return message
 
 

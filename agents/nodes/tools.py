@@ -38,6 +38,9 @@ from agents.toolkit.traits import Traits, traits_of
 from agents.toolkit.undo import UNDO_LAST
 from prompts import phrase
 
+LONGEST_DONE = 200
+"""Characters of what was done that other speakers are told."""
+
 
 class ToolCalls:
     """Run the tools of a speaker's last reply, then the change of hands it asked for, if any.
@@ -178,7 +181,7 @@ class ToolCalls:
             call = next(call for call in calls if call["id"] == message.tool_call_id)
             pending = self._pending(call, outcome.question, agreed, state["lang"])
             change.put(pending=[*state.get("pending", []), pending])
-        note_effects(change, message, self._traits(message.name or ""), context)
+        note_effects(change, message, self._traits(message.name or ""), context, self.speaker.name)
         return target
 
     def _traits(self, name: str) -> Traits:
@@ -234,16 +237,17 @@ def seen_by(change: Change, message: ToolMessage, traits: Traits) -> ToolMessage
     return with_notes(message.model_copy(update={"artifact": None}), seen=seen)
 
 
-def note_effects(change: Change, message: ToolMessage, traits: Traits, context: Context) -> None:
+def note_effects(change: Change, message: ToolMessage, traits: Traits, context: Context, speaker: str) -> None:
     """Note in the state whether a call has written something, and whether it has brought text from outside."""
     outcome: ToolResult = message.artifact
     question = outcome.question
     if traits.effect == "write" and message.status != "error" and question is None and message.name != UNDO_LAST:
-        change.put(wrote=change.state.get("turn", 0))
+        text = "" if notes_of(message).get("foreign") else message.text.partition("\n")[0][:LONGEST_DONE]
+        change.put(wrote=change.state.get("turn", 0), last_done={"speaker": speaker, "text": text})
     has_run = question is None or question.kind != CONFIRM
     # What help said of a failure may be text from outside as well.
     is_rescued = notes_of(message).get("rescued") and traits_of(assistant_help).is_foreign(context)
-    if is_rescued or (has_run and (outcome.foreign or traits.is_foreign(context))):
+    if is_rescued or (has_run and notes_of(message).get("foreign")):
         change.put(foreign=True)
 
 
@@ -263,6 +267,8 @@ def tool_state(
         "dialogs": {name: described(dialog, state["lang"]) for name, dialog in speakers.dialogs.items()},
         "speaker": speaker.name,
         "foreign": state.get("foreign", False),
+        "served": speakers.served,
+        "outside": set(),
         "agreed": state.get("agreed"),
         "declined": state.get("declined", []),
         "allowed": state.get("allowed", []),

@@ -73,7 +73,7 @@ class UndoNode:
             change.talk(name, settled=id)
         change.put(undoing=None, undo_asked=False)
         if writes:
-            change.put(undid=turn)
+            change.put(undid=turn, last_done=None)
         return change.emit(runtime)
 
     async def _old(self, change: Change, runtime: Runtime[Context]) -> str:

@@ -131,6 +131,8 @@ class Notes(TypedDict, total=False):
     """On the result of a failed call: what went wrong ("unknown", "arguments", "failed", "refused")."""
     rescued: str
     """On the result of a failed call: what help said of it."""
+    foreign: bool
+    """On the result of a call: whether others wrote some of it."""
     thoughts: str
     """On a reply with calls: what its model wants back of its thinking, packed (`agents.models.thinking`)."""
     facts: Facts

@@ -82,6 +82,8 @@ class Heard(TypedDict):
     user: NotRequired[str]
     """The id of the user who wrote it; older threads do not have it."""
     quoted: NotRequired[list[Quoted]]
+    told: NotRequired[bool]
+    """Whether the user was told unasked, since the message before, what others may have written."""
     metadata: NotRequired[Metadata]
     """What a model is told of it in custom forwarding; only where some speaker's is."""
 
@@ -94,7 +96,11 @@ def is_own(heard: Heard) -> bool:
 def is_foreign(heard: Heard) -> bool:
     """Tell whether a message brings words that somebody else wrote."""
     # What an earlier version has stored has no origin.
-    return not is_own(heard) or any(quoted.get("origin") not in OWN for quoted in heard.get("quoted", []))
+    return (
+        not is_own(heard)
+        or heard.get("told", False)
+        or any(quoted.get("origin") not in OWN for quoted in heard.get("quoted", []))
+    )
 
 
 class Wish(TypedDict):
@@ -114,6 +120,15 @@ class Switch(TypedDict):
     dialog: str
     """The dialog that lost the conversation."""
     heard: Heard
+
+
+class LastDone(TypedDict):
+    """What a tool wrote last: the user may mean it by "it"."""
+
+    speaker: str
+    """Whose tool it was, so that it can be changed there."""
+    text: str
+    """The first line of the result; empty if others wrote some of it."""
 
 
 class Shown(TypedDict):
@@ -171,6 +186,8 @@ class Own(TypedDict, total=False):
     """What the last searches found; answers may cite it until the next turn that searches. Tools write it."""
     wrote: int
     """The last turn in which a tool wrote something. Tools write it; nobody clears it."""
+    last_done: LastDone | None
+    """What was written last, by whichever speaker. Tools write it; `undo` clears it."""
     undid: int
     """The last turn in which something was taken back. `undo` writes it; nobody clears it."""
     undo_asked: Annotated[bool, Lifetime("reply", False)]

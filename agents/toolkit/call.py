@@ -61,12 +61,18 @@ class CallOutcome:
         return Command(update={**self.update, "messages": [self.message]}) if self.update else self.message
 
 
+def message_of(reply: ToolReply) -> ToolMessage:
+    """Return the message for the model, which is the only one in what `CallOutcome` replies."""
+    message: ToolMessage = cast(Json, reply.update)["messages"][0] if isinstance(reply, Command) else reply
+    return message
+
+
 class RunningCall:
     """A call of a tool that exists. `raw` is the call as LangChain has it, `state` what the tool sees."""
 
-    def __init__(self, request: ToolCallRequest, tool: BaseTool, execute: Execute) -> None:
-        self.request, self.tool, self.execute = request, tool, execute
-        self.raw, self.traits = request.tool_call, traits_of(tool)
+    def __init__(self, request: ToolCallRequest, execute: Execute) -> None:
+        self.request, self.tool, self.execute = request, cast(BaseTool, request.tool), execute
+        self.raw, self.traits = request.tool_call, traits_of(self.tool)
         self.runtime, self.state = cast(Runtime, request.runtime), cast(ToolState, request.state)
         self.context, self.lang = self.runtime.context, self.state["lang"]
 

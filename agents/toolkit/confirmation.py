@@ -7,8 +7,10 @@ that the question would be another one, the user is asked anew.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from langchain_core.messages import HumanMessage
 from langchain_core.tools import BaseTool
@@ -21,7 +23,7 @@ from agents.state.person import is_own
 from agents.state.talk import Json
 from agents.toolkit.call import RunningCall
 from agents.toolkit.context import ToolState
-from agents.toolkit.descriptions import own_texts, parameters
+from agents.toolkit.descriptions import own_texts, parameters, server_of, translation_of
 from agents.toolkit.handover_tools import FILL_FORM
 from agents.toolkit.help import readable
 from agents.toolkit.questions import ANSWERS
@@ -33,6 +35,9 @@ from prompts import files as prompt_files
 
 LONGEST_VALUE, LONGEST_QUESTION = 600, 2_000
 """Characters of an argument, and of a whole question; a cut one says how many are left out."""
+RUN, SHORTEST_TAKEN = 4, 3
+"""Words on end that are no coincidence, and letters of a text that may be taken from another."""
+ADDRESS = re.compile(r"\w[@./:]\w")
 MOST_SHOWN = 20
 """Entries of a list that the user is shown."""
 
@@ -43,7 +48,8 @@ async def question_before(call: RunningCall, asked_for: Json) -> Question | None
     `call` has the real arguments, `asked_for` those that the model wrote. Raises Refused if the user has said no to
     the same call already.
     """
-    args, state, is_foreign = call.accepted, call.state, call.state.get("foreign", False)
+    args, state = call.accepted, call.state
+    is_foreign = _may_obey_others(call, asked_for)
     # A yes may cover calls that waited beside the one that was asked.
     agreed = it if (it := state.get("agreed")) and it["call"] == call.raw["id"] else None
     # Questions are compared in the language in which the user was asked.
@@ -52,7 +58,7 @@ async def question_before(call: RunningCall, asked_for: Json) -> Question | None
         return None
     when, mark = call.traits.asks(args, call.runtime), mark_of(call.traits, call.tool.name, asked_for)
     is_allowed = not agreed and mark in state.get("allowed", ())
-    is_free = when == "never" or (when == "foreign" and not (is_foreign and _carries_foreign_words(call, asked_for)))
+    is_free = when == "never" or (when == "foreign" and not is_foreign)
     if is_allowed or (not agreed and is_free):
         return None
     if mark in state.get("declined", ()):
@@ -65,17 +71,79 @@ async def question_before(call: RunningCall, asked_for: Json) -> Question | None
     what = _cut(words or worded(call.tool, args, asking), LONGEST_QUESTION)
     if agreed and what in agreed["prompt"]:
         return None
-    prompt = phrase("confirm_foreign" if is_foreign else "confirm_always", lang, what=what)
+    has_read = is_foreign or state.get("foreign")
+    prompt = phrase("confirm_foreign" if has_read else "confirm_always", lang, what=what)
     options = [Option(str(answer["label"]), id=str(answer["id"])) for answer in yes_or_no(lang)]
     return Question(prompt, options, kind=CONFIRM)
 
 
+def _may_obey_others(call: RunningCall, asked_for: Json) -> bool:
+    """Tell whether others may have ordered a call.
+
+    After text from outside a write is suspect, and a look-up unless the user has said its words. What a server says of
+    its tools is always read: a call is suspect if it is named there or takes words from there, unless it goes there.
+    """
+    if call.state.get("foreign") and _carries_foreign_words(call, asked_for):
+        return True
+    served = {server: told for server, told in call.state.get("served", {}).items() if server != server_of(call.tool)}
+    if not served:
+        return False
+    name, own = call.tool.name, in_json(translation_of(call.tool).schema)
+    return any(
+        ("_" in name and name in told) or any(_is_taken(text, told, own, call.state) for text in _texts_in(asked_for))
+        for told in served.values()
+    )
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    if isinstance(value, Mapping | list):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts_in(inner)
+    elif not isinstance(value, bool) and value is not None:
+        yield str(value)
+
+
+def _is_taken(text: str, told: str, own: str, state: ToolState) -> bool:
+    """Tell whether a text is taken from what a server says: as a whole, with an address in it, or some words on end.
+
+    What the user has said is the user's, and so is a value that the tool's `own` schema has.
+    """
+    lang = state["lang"]
+    row, theirs, ours = stems(text, lang), _row(told, lang), _row(own, lang)
+    rows = [row, *(stems(it, lang) for it in text.split() if ADDRESS.search(it))]
+    rows += [row[place : place + RUN] for place in range(len(row) - RUN + 1)]
+    parts = {f" {' '.join(it)} " for it in rows if len("".join(it)) >= SHORTEST_TAKEN}
+    return any(part in theirs and part not in ours and not _has_said(part, state) for part in parts)
+
+
+@lru_cache(maxsize=100)
+def _row(text: str, lang: str) -> str:
+    """Return the words of a long text without their endings, in one line: to find a phrase there takes one look."""
+    return f" {' '.join(stems(text, lang))} "
+
+
 def _carries_foreign_words(call: RunningCall, asked_for: Json) -> bool:
     """Tell whether a call may carry what others wrote: a write may, a look-up unless the user has said its words."""
-    users_stems = {stem for text in said_by_user(call.state, own=True) for stem in stems(text, call.lang)}
     carried = [value for name, value in asked_for.items() if name in (call.traits.carries or asked_for)]
-    words = {*stems(in_json(carried), call.lang)}
-    return call.traits.effect == "write" or not words <= users_stems | small_words(call.lang)
+    return call.traits.effect == "write" or not _has_said(in_json(carried), call.state)
+
+
+def _has_said(text: str, state: ToolState) -> bool:
+    """Tell whether the words of a text are the user's own."""
+    lang = state["lang"]
+    users_stems = {stem for said in said_by_user(state, own=True) for stem in stems(said, lang)}
+    return users_stems.union(small_words(lang)).issuperset(stems(text, lang))
+
+
+def may_be_others(text: str, state: ToolState) -> bool:
+    """Tell whether others may have written a text that a tool keeps: what the speaker read has it, or so it seems.
+
+    What the user has said in these words is the user's own, whatever was read.
+    """
+    noted = [notes_of(message) for message in state.get("talk", ())]
+    has_read = state.get("foreign") or any(note.get("foreign") or note.get("passed_on") for note in noted)
+    is_served = any(_is_taken(text, told, "", state) for told in state.get("served", {}).values())
+    return is_served or (bool(has_read) and not _has_said(text, state))
 
 
 def said_by_user(state: ToolState, *, own: bool = False) -> list[str]:

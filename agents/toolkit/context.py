@@ -201,6 +201,10 @@ class ToolState(TypedDict, total=False):
     speaker: str
     foreign: bool
     """Whether text from outside was read since the user last spoke."""
+    served: Mapping[str, str]
+    """What servers say of their tools, by server: text from outside that is always read."""
+    outside: set[str]
+    """The ids of the calls that bring text from outside in what they tell; see `tells_of_others`."""
     agreed: Pending | None
     """The call that runs now, if the user has just said yes to it."""
     declined: list[str]
@@ -229,6 +233,11 @@ Runtime = Annotated[ToolRuntime[Context, ToolState], _PassedOn()]
 
 A parameter of this type is set by the system; no model sees it.
 """
+
+
+def tells_of_others(runtime: Runtime) -> None:
+    """Note that what this call tells the model (a result, a refusal or a question) holds text that others wrote."""
+    runtime.state.setdefault("outside", set()).add(runtime.tool_call_id or "")
 
 
 def present(runtime: Runtime) -> datetime:

@@ -1,6 +1,6 @@
 """Descriptions and examples that come with a tool from outside, by language, as the card files have them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import cleandoc
 from typing import cast
@@ -13,7 +13,7 @@ from agents.language.identifiers import shown
 from agents.models import ToolSchema
 from agents.state.talk import Json
 from agents.toolkit.notation import GIVEN_IDENTIFIER, Brief, notation
-from agents.toolkit.result import schema_of
+from agents.toolkit.result import in_json, schema_of
 from agents.toolkit.schema import Translation
 from agents.toolkit.traits import traits_of
 from prompts import FALLBACK, card, phrase
@@ -61,6 +61,25 @@ def texts_of(tool: BaseTool, lang: str) -> tuple[str, tuple[str, ...]]:
 def from_source(tool: BaseTool, source: str, fingerprint: str) -> BaseTool:
     """Note on a tool which file describes it, where in it, and what its server says; return the tool."""
     return with_texts(tool, replace(own_texts(tool), source=source, fingerprint=fingerprint))
+
+
+def server_of(tool: BaseTool) -> str:
+    """Return the place of the server that describes a tool; empty if a file here does."""
+    texts = own_texts(tool)
+    return texts.source.rpartition(".tools.")[0] if texts.fingerprint else ""
+
+
+def told_by_servers(tools: Iterable[BaseTool]) -> Mapping[str, str]:
+    """Return what models read of tools in the words of their servers, by server; one that is ours is left out."""
+    told: dict[str, str] = {}
+    for tool in tools:
+        server, own = server_of(tool), traits_of(tool)
+        if server and own.foreign:
+            about = "" if FALLBACK in own_texts(tool).descriptions else tool.description
+            told[server] = "\n".join(
+                [told.get(server, ""), about, in_json(translation_of(tool).schema), in_json(schema_of(own.result))]
+            )
+    return told
 
 
 def examples_of(tool: BaseTool, lang: str) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ not answer, leaves it to a rule: the words before are added.
 
 import asyncio
 import logging
-import time
 from typing import cast
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
@@ -21,7 +20,7 @@ from agents.language.text.stems import stems
 from agents.language.text.vocabulary import mentions, small_words
 from agents.models.reply import Listener, reply
 from agents.state.message_notes import notes, notes_of
-from agents.toolkit.call import Execute, started, this_turn
+from agents.toolkit.call import Execute, message_of, this_turn
 from agents.toolkit.context import Context, ToolState, emitter
 from agents.toolkit.help import LONGEST_QUESTION, readable
 from agents.toolkit.shelf import assistant_help
@@ -42,31 +41,17 @@ ROLE = "observer"
 LOG = logging.getLogger(__name__)
 
 
-async def add_help(
-    request: ToolCallRequest, message: ToolMessage, execute: Execute, *, speaker: str, help: BaseTool
-) -> None:
+async def add_help(request: ToolCallRequest, message: ToolMessage, execute: Execute, help: BaseTool) -> None:
     """Add to the message of a failed call what help says, if this kind of trouble needs help; once a turn for a tool.
 
     The call of the tool `help` has events of its own.
     """
-    lang = request.state["lang"]
     if not _ends_in_help(message, request.state) or not (query := await _help_query(request)):
         return
-    call = ToolCall(name=help.name, args={"query": query}, id=request.tool_call["id"], type="tool_call")
-    start, emit = started(speaker, {**call, "id": f"{call['id']}-help"}), emitter(request.runtime)
-    emit(start)
-    begun = time.perf_counter()
-    try:
-        answer = await execute(request.override(tool_call=call, tool=help))
-        text = readable(answer.text, LONGEST_HELP) if isinstance(answer, ToolMessage) else ""
-    except Exception:
-        LOG.exception("tool %s failed", help.name)
-        text = ""
-    ms = round((time.perf_counter() - begun) * 1000)
-    shown = text or phrase("tool_failed", lang, tool=call["name"])
-    emit(start.ended(ok=bool(text), object=shown, ms=ms))
-    if text:
-        message.content = f"{message.text}\n{phrase('tool_help', lang, answer=text)}"
+    call = ToolCall(name=help.name, args={"query": query}, id=f"{request.tool_call['id']}-help", type="tool_call")
+    answer = message_of(await execute(request.override(tool_call=call, tool=help)))
+    if answer.status != "error" and (text := readable(answer.text, LONGEST_HELP)):
+        message.content = f"{message.text}\n{phrase('tool_help', request.state['lang'], answer=text)}"
         notes_of(message)["rescued"] = text
 
 

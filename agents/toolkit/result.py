@@ -89,8 +89,6 @@ class ToolResult:
     """Who is to lead the conversation next: the node that a LangGraph `Command` of the tool names."""
     taken: str = ""
     """The only option of a choice, in words for the user."""
-    foreign: bool = False
-    """Whether text from outside is in it, although the tool mostly tells of the user's own."""
 
 
 class Refused(Exception):
@@ -124,16 +122,14 @@ class TooMany(Exception):
 Answer = tuple[str, ToolResult]
 
 
-def result(
-    object: object = None, *, message: str | None = None, view: View | None = None, foreign: bool = False
-) -> Answer:
+def result(object: object = None, *, message: str | None = None, view: View | None = None) -> Answer:
     """Return a result: the model reads the object, else the message, else what the view shows.
 
-    An empty list is a result and is read as `[]`. `foreign`: see `ToolResult`.
+    An empty list is a result and is read as `[]`.
     """
     data = jsonable(object)
     text = written(data) if data is not None else message or (view.text() if view else "")
-    return text, ToolResult(data, view, foreign=foreign)
+    return text, ToolResult(data, view)
 
 
 def choice(prompt: str, options: Sequence[Option]) -> Answer:

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, Self
 
 from langchain_core.messages import AIMessage, AnyMessage
@@ -16,6 +17,7 @@ from agents.state import SUPERVISOR, State
 from agents.state.message_notes import Forwarding
 from agents.state.talk import TalkUpdate
 from agents.toolkit.context import Context
+from agents.toolkit.descriptions import told_by_servers
 
 Resume = Literal["ask", "tell", "silent", "never"]
 History = Literal["drop", "summarise"]
@@ -112,6 +114,11 @@ class Speakers:
     def __getitem__(self, name: str) -> Speaker:
         """Return a speaker by name."""
         return self.supervisor if name == SUPERVISOR else self.dialogs[name]
+
+    @cached_property
+    def served(self) -> Mapping[str, str]:
+        """What servers say of the tools that they serve, by server."""
+        return told_by_servers(tool for speaker in self for tool in speaker.tools)
 
     def with_defaults(self, forwarding: Forwarding = "standard", silence: Silence | None = None) -> Self:
         """Return the speakers with what is set, where they do not say it themselves.

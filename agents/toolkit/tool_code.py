@@ -30,7 +30,7 @@ from langgraph.types import Command, Send, interrupt
 from agents.state.talk import No
 from agents.toolkit.questions.options import INTERRUPT, NO, YES, agreed, yes_or_no
 from agents.toolkit.result import Failed, Option, Question, ToolResult, in_json, jsonable
-from agents.toolkit.traits import traits_of
+from agents.toolkit.traits import traits_of, with_traits
 
 Body = Callable[..., Awaitable[object]]
 BLOCKING, ASYNC = "_run", "_arun"
@@ -52,7 +52,7 @@ def wrapped(tool: BaseTool) -> BaseTool:
     body = getattr(tool, ASYNC) if is_async else beside(getattr(tool, BLOCKING))
     facts = {name: value for name, value in tool if name in BaseTool.model_fields}
     facts["args_schema"] = tool.args_schema or tool.get_input_schema()
-    return StructuredTool(**facts, coroutine=_in_json(tool, body))
+    return with_traits(StructuredTool(**facts, coroutine=_in_json(tool, body)), traits_of(tool))
 
 
 def beside(blocking: Callable[..., object]) -> Body:

@@ -1,16 +1,14 @@
-"""What happens to a tool call, from top to bottom. Nothing that a tool does ends a turn.
+"""What happens to a tool call: `ToolPolicies.in_order` is the list. Nothing that a tool does ends a turn.
 
-A call is announced, then checked: does the tool exist, is it no repetition, are its arguments allowed, has the user
-agreed? It runs once, and within a time. Its result, or what went wrong, is written for the model; where the call came
-to nothing, help is asked (`agents.toolkit.rescue`).
+A policy has LangChain's own form (`wrap_tool_call`): it gets the call and the handler of all that stands below it.
 """
 
 import asyncio
 import json
 import logging
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Literal, cast
 
@@ -27,7 +25,7 @@ from agents.hooks import around
 from agents.language.identifiers import AliasError
 from agents.state.message_notes import notes
 from agents.state.talk import Json
-from agents.toolkit.call import AroundToolCall, CallOutcome, Execute, RunningCall, ToolReply, refuse_repeated, started
+from agents.toolkit.call import AroundToolCall, Execute, RunningCall, ToolReply, message_of, refuse_repeated, started
 from agents.toolkit.confirmation import question_before, said_by_user
 from agents.toolkit.context import Context, emitter
 from agents.toolkit.descriptions import parameters, translation_of
@@ -60,59 +58,128 @@ def tool_node(
     """Return a node that runs a speaker's tools and tells the model, in words, what went wrong.
 
     The artifact of each of its messages is the call's `ToolResult`. `further` are the names of the speaker's tools that
-    are run elsewhere. The `hooks` stand around a tool itself: a call that is refused does not reach them.
+    are run elsewhere. The `hooks` are those of plug-ins.
     """
-    by_name = {tool.name: tool for tool in tools}
-    help = by_name.get(assistant_help.name, assistant_help)
+    policies = ToolPolicies(speaker.name, further, hooks).in_order()
 
-    async def watch(request: ToolCallRequest, execute: Execute) -> ToolReply:
-        call, emit = request.tool_call, emitter(request.runtime)
-        start = started(speaker.name, call)
+    async def run(request: ToolCallRequest, execute: Execute) -> ToolReply:
+        return await around(policies, execute)(request)
+
+    return ToolNode([wrapped(tool) for tool in tools], handle_tool_errors=False, awrap_tool_call=run)
+
+
+@dataclass(frozen=True)
+class ToolPolicies:
+    """The policies of the calls of a speaker; `further` and `hooks` are those of `tool_node`."""
+
+    speaker: str
+    further: Sequence[str] = ()
+    hooks: Sequence[AroundToolCall] = ()
+
+    def in_order(self) -> tuple[AroundToolCall, ...]:
+        """Return all that stands around a tool, the outermost first."""
+        return (
+            notice,
+            rescue,
+            self.events,
+            privacy,
+            origin,
+            trouble,
+            self.existence,
+            time_limit,
+            repetition,
+            arguments,
+            permission,
+            identifiers,
+            confirmation,
+            wording,
+            interrupts,
+            write_once,
+            *self.hooks,
+        )
+
+    async def events(self, request: ToolCallRequest, handler: Execute) -> ToolReply:
+        """Tell the door that a call begins, and how it ended unless it waits for the user."""
+        start, emit, begun = started(self.speaker, request.tool_call), emitter(request.runtime), time.perf_counter()
         # A client is told of its call when all that comes before it is done.
-        if call["name"] not in by_name or traits_of(by_name[call["name"]]).kind != CLIENT:
+        if request.tool is None or traits_of(request.tool).kind != CLIENT:
             emit(start)
-        begun = time.perf_counter()
         try:
-            outcome = await _outcome(request, around(hooks, execute), by_name, further)
+            reply = await handler(request)
         finally:
             if sources := request.state.get("sources"):
-                sources.pass_by(call["id"] or "")
-        message = outcome.message
-        if private := _kept_private(message, by_name.get(call["name"]), request):
-            emit(private)
-        if outcome.result.question is None:
+                sources.pass_by(request.tool_call["id"] or "")
+        message = message_of(reply)
+        if message.artifact.question is None:
             ms = round((time.perf_counter() - begun) * 1000)
             emit(start.ended(ok=message.status != "error", object=message.text, ms=ms))
-            await add_help(request, message, execute, speaker=speaker.name, help=help)
-        if isinstance(outcome.result.view, Notice):
-            emit(outcome.result.view)
-        return outcome.reply()
+        return reply
 
-    return ToolNode([wrapped(tool) for tool in tools], handle_tool_errors=False, awrap_tool_call=watch)
+    async def existence(self, request: ToolCallRequest, handler: Execute) -> ToolReply:
+        """Name the tools that there are to a model that called another one."""
+        if request.tool is not None:
+            return await handler(request)
+        name, names = request.tool_call["name"], [tool.name for tool in request.runtime.tools]
+        named = sorted(names) if len(names) <= MOST_NAMED else get_close_matches(name, names, n=6, cutoff=0.4)
+        known = ", ".join([*named, *sorted(self.further)])
+        return _trouble(request, "unknown", phrase("tool_unknown", request.state["lang"], tool=name, known=known))
 
 
-async def _outcome(
-    request: ToolCallRequest, execute: Execute, tools: Mapping[str, BaseTool], further: Sequence[str]
-) -> CallOutcome:
+async def notice(request: ToolCallRequest, handler: Execute) -> ToolReply:
+    """Show the user what a tool has to say beside the answer."""
+    reply = await handler(request)
+    if isinstance(view := message_of(reply).artifact.view, Notice):
+        emitter(request.runtime)(view)
+    return reply
+
+
+async def rescue(request: ToolCallRequest, handler: Execute) -> ToolReply:
+    """Ask help for a call that came to nothing; the call of help passes what stands below, too."""
+    reply = await handler(request)
+    own = (tool for tool in request.runtime.tools if tool.name == assistant_help.name)
+    await add_help(request, message_of(reply), handler, next(own, assistant_help))
+    return reply
+
+
+async def privacy(request: ToolCallRequest, handler: Execute) -> ToolReply:
+    """Take out of a result what is the user's alone and others would read; the user gets it."""
+    reply = await handler(request)
+    message, context, lang = message_of(reply), _context(request), request.state["lang"]
+    result: ToolResult = message.artifact
+    is_private = request.tool is not None and traits_of(request.tool).private
+    is_consent = result.question is not None and result.question.kind == CONFIRM
+    if is_private and context.is_shared and message.status != "error" and not is_consent:
+        text = result.question.text() if result.question else result.view.text() if result.view else result.taken
+        emitter(request.runtime)(PrivateMessage(user=context.user, text=text or message.text))
+        message.content, message.artifact = phrase("shown_privately", lang), ToolResult()
+        message.additional_kwargs |= notes(seen="")
+    return reply
+
+
+async def origin(request: ToolCallRequest, handler: Execute) -> ToolReply:
+    """Note on a result that others wrote some of it."""
+    reply = await handler(request)
+    is_foreign = request.tool is not None and traits_of(request.tool).is_foreign(_context(request))
+    if is_foreign or request.tool_call["id"] in request.state.get("outside", ()):
+        message_of(reply).additional_kwargs |= notes(foreign=True)
+    return reply
+
+
+async def trouble(request: ToolCallRequest, handler: Execute) -> ToolReply:
+    """Tell the model in words what went wrong."""
     name, lang = request.tool_call["name"], request.state["lang"]
-    tool = tools.get(name)
-    if tool is None:
-        named = sorted(tools) if len(tools) <= MOST_NAMED else get_close_matches(name, tools, n=6, cutoff=0.4)
-        known = ", ".join([*named, *sorted(further)])
-        return _trouble(request, "unknown", phrase("tool_unknown", lang, tool=name, known=known))
     try:
-        async with asyncio.timeout(TIMEOUT):
-            return await _checked_and_run(RunningCall(request, tool, execute), tools)
+        return await handler(request)
     except GraphBubbleUp:
         raise
     except Refused as refusal:
         kind: Trouble = "arguments" if isinstance(refusal, Misused) else "refused"
         return _trouble(request, kind, str(refusal), ToolResult(view=refusal.view))
     except TooMany as crowd:
-        about = {"tool": tool.name, "count": crowd.count, "most": MOST_ENTRIES}
-        return _trouble(request, "refused", phrase("choice_too_many", lang, **about))
+        text = phrase("choice_too_many", lang, tool=name, count=crowd.count, most=MOST_ENTRIES)
+        return _trouble(request, "refused", text)
     except Failed as failure:
-        return _trouble(request, "failed", failed(tool, lang), ToolResult(view=failure.view))
+        return _trouble(request, "failed", failed(_tool(request), lang), ToolResult(view=failure.view))
     except ToolInvocationError as wrong:
         details = wrong.filtered_errors or wrong.source.errors()
         problem = "; ".join(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in details)
@@ -123,94 +190,125 @@ async def _outcome(
             # It is the turn that is stopped, not something within the tool.
             raise
         LOG.exception("tool %s failed", name)
-        return _trouble(request, "failed", failed(tool, lang))
+        return _trouble(request, "failed", failed(_tool(request), lang))
 
 
-async def _checked_and_run(call: RunningCall, tools: Mapping[str, BaseTool]) -> CallOutcome:
-    refuse_repeated(call, tools)
-    real = RunningCall(call.request.override(tool_call={**call.raw, "args": _real_args(call)}), call.tool, call.execute)
-    if question := await question_before(real, call.raw["args"]):
-        return CallOutcome(answer_to(call.raw, ToolResult(question=question)))
-    brake = call.context.brake
-    brake.is_needed = brake.is_needed or call.traits.irreversible
-    agreed = call.state.get("agreed")
-    with answering(agreed.get("answers", []) if agreed else [], call.lang):
-        try:
-            outcome = await run_once(real)
-        except GraphInterrupt as interrupted:
-            outcome = CallOutcome(question_of(interrupted, call.raw))
-    _write_for_model(outcome, call)
-    return outcome
+async def time_limit(request: ToolCallRequest, handler: Execute) -> ToolReply:
+    """Give up what takes too long."""
+    async with asyncio.timeout(TIMEOUT):
+        return await handler(request)
 
 
-def _real_args(call: RunningCall) -> Json:
-    """Return the arguments with real identifiers in place of the model's numbers.
+async def repetition(request: ToolCallRequest, handler: Execute) -> ToolReply:
+    """Refuse what was done in this turn already."""
+    refuse_repeated(RunningCall(request, handler), {tool.name: tool for tool in request.runtime.tools})
+    return await handler(request)
 
-    Raises Misused if a model may not set an argument or an identifier is unknown, Refused without the permission.
-    """
-    translation, lang = translation_of(call.tool), call.lang
-    written = translation.restored(call.raw["args"])
+
+async def arguments(request: ToolCallRequest, handler: Execute) -> ToolReply:
+    """Read the arguments as the tool names them; refuse those that a model may not set."""
+    translation = translation_of(_tool(request))
+    written = translation.restored(request.tool_call["args"])
     if forged := translation.strange(written):
         allowed = ", ".join(translation.schema["properties"]) or "-"
-        raise Misused(phrase("tool_forged", lang, names=", ".join(forged), allowed=allowed))
-    if call.traits.permission and call.traits.permission not in call.context.permissions:
-        raise Refused(phrase("tool_forbidden", lang, tool=call.tool.name))
+        raise Misused(phrase("tool_forged", request.state["lang"], names=", ".join(forged), allowed=allowed))
+    return await handler(_with_args(request, written))
+
+
+async def permission(request: ToolCallRequest, handler: Execute) -> ToolReply:
+    """Refuse what the user is not permitted."""
+    needed = traits_of(_tool(request)).permission
+    if needed and needed not in _context(request).permissions:
+        raise Refused(phrase("tool_forbidden", request.state["lang"], tool=request.tool_call["name"]))
+    return await handler(request)
+
+
+async def identifiers(request: ToolCallRequest, handler: Execute) -> ToolReply:
+    """Put real identifiers in place of the model's numbers; refuse unknown ones."""
+    args, state = request.tool_call["args"], request.state
     try:
-        args: Json = call.state["aliases"].restore(written, parameters(call.tool), said_by_user(call.state))
+        real: Json = state["aliases"].restore(args, parameters(_tool(request)), said_by_user(state))
     except AliasError as wrong:
         numbers, given = ", ".join(wrong.numbers[-20:]) or "-", str(wrong.argument)
         # A number may be told again; what looks like an identifier stays hidden.
         given = given if given.isdecimal() and len(given) <= LONGEST_NUMBER else "…"
-        raise Misused(phrase("alias_unknown", lang, kind=wrong.kind, given=given, known=numbers)) from None
-    return args
+        raise Misused(phrase("alias_unknown", state["lang"], kind=wrong.kind, given=given, known=numbers)) from None
+    return await handler(_with_args(request, real))
 
 
-def _told(call: RunningCall, result: ToolResult) -> list[str]:
-    """Return what people read or wrote: what a result shows, and what was said before."""
-    talk_texts = [
-        message.text for message in call.state.get("talk", ()) if isinstance(message, HumanMessage | AIMessage)
-    ]
-    return [*([result.view.text()] if result.view else []), call.state["heard"]["text"] or "", *talk_texts]
+async def confirmation(request: ToolCallRequest, handler: Execute) -> ToolReply:
+    """Ask the user before what they may not want."""
+    call = request.tool_call
+    written = (it["args"] for it in request.state["messages"][0].tool_calls if it["id"] == call["id"])
+    if question := await question_before(RunningCall(request, handler), next(written, call["args"])):
+        return answer_to(call, ToolResult(question=question))
+    return await handler(request)
 
 
-def _write_for_model(outcome: CallOutcome, call: RunningCall) -> None:
+async def wording(request: ToolCallRequest, handler: Execute) -> ToolReply:
     """Write what the model reads: the object with small numbers for long identifiers, else the tool's text."""
-    message, traits = outcome.message, call.traits
-    result = message.artifact if isinstance(message.artifact, ToolResult) else ToolResult(_parsed(message, call))
+    reply = await handler(request)
+    message, tool, state = message_of(reply), _tool(request), request.state
+    traits = traits_of(tool)
+    result = message.artifact if isinstance(message.artifact, ToolResult) else ToolResult(_parsed(message, tool))
     if result.question is not None and not result.question.kind and traits.kind == "general":
-        raise ContractError(f"tool {call.tool.name} asks the user: its traits must say kind='selector' or 'breaker'")
+        raise ContractError(f"tool {tool.name} asks the user: its traits must say kind='selector' or 'breaker'")
     message.artifact = result = replace(result, object=jsonable(result.object))
     if result.object is not None and message.status != "error":
-        hidden = call.state["aliases"].hide(result.object, schema_of(traits.result), lambda: _told(call, result))
+        hidden = state["aliases"].hide(result.object, schema_of(traits.result), lambda: _told(request, result))
         message.content = written(hidden)
     elif isinstance(message.content, str) or not message.content:
         # LangChain makes a text of no parts out of an empty list.
         message.content = written(message.content)
+    return reply
 
 
-def _parsed(message: ToolMessage, call: RunningCall) -> object:
+async def interrupts(request: ToolCallRequest, handler: Execute) -> ToolReply:
+    """Make a question of an `interrupt()` within the tool; once the user has answered, it returns the answer."""
+    agreed = request.state.get("agreed")
+    with answering(agreed.get("answers", []) if agreed else [], request.state["lang"]):
+        try:
+            return await handler(request)
+        except GraphInterrupt as interrupted:
+            return question_of(interrupted, request.tool_call)
+
+
+async def write_once(request: ToolCallRequest, handler: Execute) -> ToolReply:
+    """Do each write once; no model is asked after one that cannot be taken back without a look at a stop."""
+    call = RunningCall(request, handler)
+    call.context.brake.is_needed |= call.traits.irreversible
+    return (await run_once(call)).reply()
+
+
+def _context(request: ToolCallRequest) -> Context:
+    return cast(Context, request.runtime.context)
+
+
+def _tool(request: ToolCallRequest) -> BaseTool:
+    """Return the tool of a call, which exists."""
+    assert request.tool is not None  # `existence` answers the other calls
+    return request.tool
+
+
+def _with_args(request: ToolCallRequest, args: Json) -> ToolCallRequest:
+    return request.override(tool_call={**request.tool_call, "args": args})
+
+
+def _told(request: ToolCallRequest, result: ToolResult) -> list[str]:
+    """Return what people read or wrote: what a result shows, and what was said before."""
+    state = request.state
+    talk_texts = [message.text for message in state.get("talk", ()) if isinstance(message, HumanMessage | AIMessage)]
+    return [*([result.view.text()] if result.view else []), state["heard"]["text"] or "", *talk_texts]
+
+
+def _parsed(message: ToolMessage, tool: BaseTool) -> object:
     try:
-        return json.loads(message.text) if call.traits.result is not None else None
+        return json.loads(message.text) if traits_of(tool).result is not None else None
     except ValueError:
         return None
 
 
-def _kept_private(message: ToolMessage, tool: BaseTool | None, request: ToolCallRequest) -> PrivateMessage | None:
-    """Take out of a result what is the user's alone and others would read; return it, for the user."""
-    context, lang = cast(Context, request.runtime.context), request.state["lang"]
-    if tool is None or not traits_of(tool).private or not context.is_shared or message.status == "error":
-        return None
-    result: ToolResult = message.artifact
-    if result.question and result.question.kind == CONFIRM:
-        return None
-    text = result.question.text() if result.question else result.view.text() if result.view else result.taken
-    private = PrivateMessage(user=context.user, text=text or message.text)
-    message.content, message.artifact = phrase("shown_privately", lang), ToolResult()
-    message.additional_kwargs |= notes(seen="")
-    return private
-
-
-def _trouble(request: ToolCallRequest, kind: Trouble, text: str, result: ToolResult | None = None) -> CallOutcome:
+def _trouble(request: ToolCallRequest, kind: Trouble, text: str, result: ToolResult | None = None) -> ToolMessage:
     message = answer_to(request.tool_call, result or ToolResult(), written(text))
     message.status, message.additional_kwargs = "error", notes(trouble=kind)
-    return CallOutcome(message)
+    return message

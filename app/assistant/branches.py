@@ -177,11 +177,22 @@ class Branches:
         writes = await self.memory.undo.writes(source, source)
         standing = [write for write in writes if write.message in path and write.undone_by not in path]
         for write in standing:
-            about = {name: getattr(write, name) for name in ("message", "speaker", "tool", "call")}
-            await self.memory.undo.note(ToolWrite(thread=target, user=target, **about), write.record)
+            await self.memory.undo.note(_write_of(write, target, target), write.record)
             await undo.redo(_formless(write), change, runtime)
         await self._remember(change, runtime, {write.speaker for write in standing})
         return last
+
+    async def place(
+        self, thread: str, user: str, state: State, path: Sequence[str], writes: Sequence[LoggedWrite]
+    ) -> None:
+        """Let a new thread begin with a state, and with those of the writes that the messages of a path have made."""
+        for write in writes:
+            await self.memory.undo.note(_write_of(write, thread, user), write.record)
+        for logged, write in zip(await self.memory.undo.writes(thread, user), writes, strict=True):
+            await self.memory.undo.mark(logged, write.undone_by)
+        change = Change(cast(State, {**state, "branch": None}))
+        await self._settle(thread, user, {*path}, change)
+        await self._write(config_of(thread), change.state)
 
     async def _settle(self, thread: str, user: str, path: set[str], change: Change) -> None:
         """Let what the messages of a path have written stand, and nothing else; note what stays all the same."""
@@ -271,6 +282,12 @@ class Branches:
 def _at(values: State) -> str:
     heard, branch = values.get("heard", {}).get("id", BEGINNING), values.get("branch")
     return branch["at"] if branch and branch["heard"] == heard else heard
+
+
+def _write_of(write: LoggedWrite, thread: str, user: str) -> ToolWrite:
+    """Return a write as one of another thread and user."""
+    about = {name: getattr(write, name) for name in ("message", "speaker", "tool", "call")}
+    return ToolWrite(thread=thread, user=user, **about)
 
 
 def _formless(write: LoggedWrite) -> LoggedWrite:

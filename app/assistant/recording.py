@@ -15,6 +15,7 @@ from agents.events import (
     Error,
     Event,
     Images,
+    ModelEnd,
     ModelStart,
     Observed,
     PrivateMessage,
@@ -32,6 +33,7 @@ from agents.toolkit.result import ToolResult
 from agents.toolkit.shelf import assistant_help
 from agents.toolkit.speaker import Speaker, Speakers
 from app.help_links import ASKING
+from app.prices import Tokens, added
 
 LARGEST_RECORD = 40_000
 """Characters of a turn's record; a larger one only says that it was too large."""
@@ -107,6 +109,8 @@ class Record(BaseModel):
     status: str = ""
     """The message's status ("done", "failed", "interrupted"), or "large", or "" where nothing was recorded."""
     steps: list[Step] = []
+    used: dict[str, Tokens] = {}
+    """What calls of models took, by model."""
     is_resumed: bool = False
     """Whether an earlier run has played the beginning of the turn."""
 
@@ -114,6 +118,11 @@ class Record(BaseModel):
     def is_playable(self) -> bool:
         """Whether the turn can be played again: known from its beginning to its end, and not stopped by the user."""
         return self.status in ("done", "failed")
+
+    @property
+    def took(self) -> Tokens:
+        """What calls of all models took together."""
+        return added(self.used.values())
 
     @property
     def trace(self) -> str:
@@ -138,6 +147,13 @@ class Recording:
         self._run.lang, self._run.is_resumed = lang, resumed
 
     def note(self, event: Event) -> None:
+        """Take one event down."""
+        if isinstance(event, ModelEnd):
+            self._run.used.setdefault(event.model, Tokens()).add(Tokens.of(event))
+        else:
+            self._take(event)
+
+    def _take(self, event: Event) -> None:
         """Take one event down, unless it is nothing that is played again."""
         steps = self._run.steps
         match event:
@@ -175,7 +191,7 @@ class Recording:
         written = self._run.model_dump_json(exclude={"text"})
         if len(written) <= LARGEST_RECORD:
             return written
-        return Record(lang=self._run.lang, status="large").model_dump_json(exclude={"text"})
+        return Record(lang=self._run.lang, status="large", used=self._run.used).model_dump_json(exclude={"text"})
 
 
 def read_record(text: str | None, written: str) -> Record:
@@ -195,7 +211,9 @@ def read_record(text: str | None, written: str) -> Record:
             return Record(text=text)
         if run.is_resumed:
             steps = [*_without_failure(record.steps), *run.steps]
-            record = Record(text=text, lang=record.lang, status=run.status, steps=steps)
+            used = {**record.used, **run.used}
+            used |= {name: added([record.used[name], run.used[name]]) for name in record.used.keys() & run.used}
+            record = Record(text=text, lang=record.lang, status=run.status, steps=steps, used=used)
         else:
             record = run.model_copy(update={"text": text})
     return record

@@ -151,7 +151,7 @@ def update_for(
     if entry.quoted:
         heard["quoted"] = json.loads(entry.quoted)
     update: Update = {"heard": heard, "lang": lang}
-    unasked = [*takewhile(lambda line: line.metadata.get("source") in TOLD, reversed(lines))][::-1]
+    unasked = told_unasked(lines)
     if is_shared:
         update |= shared_update(entry, state, lines, name)
         # Where several write, a reminder is told with what else was said.
@@ -169,6 +169,11 @@ def update_for(
         LOG.warning("thread %s: its state is older than its transcript; rebuilt", entry.thread)
         return {**update, **(_anew(entry, state) if is_shared else from_transcript(lines))}
     return {**update, "talks": _caught_up(state, unasked_for)}
+
+
+def told_unasked(lines: Sequence[TranscriptLine]) -> list[TranscriptLine]:
+    """Return what was told since the last message and its answer."""
+    return [*takewhile(lambda line: line.metadata.get("source") in TOLD, reversed(lines))][::-1]
 
 
 def _anew(entry: InboxEntry, state: State) -> Update:

@@ -24,6 +24,7 @@ from agents.hooks import around
 from agents.memory import Memory
 from agents.memory.checkpointer import READ, Saver
 from agents.memory.inbox import TOLD, InboxEntry, TranscriptLine
+from agents.memory.notices import NoticeSource
 from agents.memory.preferences import Preferences, machine_zone
 from agents.models import FREE, Models
 from agents.nodes.ask import request_of
@@ -41,7 +42,7 @@ from app.assistant.closing import DONE_TOLD, Closing
 from app.assistant.run import Run, Stamp, config_of
 from app.assistant.short_term_memory import message_of
 from app.assistant.system_messages import SystemMessages
-from app.assistant.turn import REMEMBERED, Languages, Turn, left_unanswered, metadata_of, update_for
+from app.assistant.turn import REMEMBERED, Languages, Turn, left_unanswered, metadata_of, told_unasked, update_for
 from app.assistant.turn_queue import TurnQueue
 from app.presentation.texts import shortened
 from app.security.permissions import NOBODY_MAY, Permissions
@@ -323,6 +324,10 @@ class TurnPlayer(Equipment):
             lines = await self.memory.transcript.lines(entry.thread, limit=REMEMBERED)
         name = turn.name if turn.owner == entry.user else ""
         update = update_for(entry, chosen, snapshot, lines, is_shared=context.is_shared, name=name)
+        unasked = [line.message_id for line in told_unasked(lines)]
+        sources = self.services.every(NoticeSource) if unasked else ()
+        if any([await source.is_foreign(id) for source in sources for id in unasked]):
+            update["heard"]["told"] = True
         if self.tells_metadata:
             update["heard"]["metadata"] = metadata_of(entry, lines, context, name)
         return update

@@ -17,7 +17,7 @@ from agents.sources.documents.index import DocumentIndex, index_file, index_fold
 from agents.sources.documents.index import remove as remove_folder
 from app.cli.invocation import tell
 from app.cli.progress import progress_bar
-from app.composition.databases import backend_of
+from app.databases import backend_of
 from app.presentation.texts import say
 from app.process.exit_codes import FAILED
 from app.settings import Settings, read_settings

@@ -26,10 +26,10 @@ from app.composition import (
     tables_of,
     unanswered,
 )
-from app.composition.databases import backend_of
 from app.composition.help_chain import check_help
 from app.composition.served_tools import openers, tried, with_served_tools
 from app.composition.windows import fitting
+from app.databases import backend_of
 from app.extensions import plugins, uninstalled
 from app.presentation.listing import report_lines
 from app.presentation.texts import say

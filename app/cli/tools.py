@@ -20,7 +20,8 @@ from agents.toolkit.questions import worded
 from agents.toolkit.speaker import Speakers
 from app.cli.invocation import DEFAULT_THREAD, Lang, language_given, tell
 from app.cli.tool_trial import Finding, Trial, tried, typed
-from app.composition import check_tools, discover, plugins_found
+from app.composition import check_tools, discover, open_parts, plugins_found
+from app.composition.served_tools import accept as accept_description
 from app.composition.served_tools import openers, with_served_tools
 from app.presentation.listing import card_lines, tool_lines
 from app.presentation.texts import say
@@ -102,6 +103,17 @@ def _trial(
     if card.traits.effect == "write" and not may_write:
         raise UsageError(say("tools.writes", own_lang, tool=name))
     return Trial(tool=tool, speaker=speaker, args=args, user=user, lang=lang)
+
+
+@application.command()
+async def accept(name: ToolName) -> CommandResult:
+    """Let models have a tool that its server has come to describe otherwise; it holds from the next start."""
+    settings = read_settings()
+    async with _everyone(settings, name) as (speakers, _):
+        _, tool = _owners(name, speakers, settings.app_lang)[0]
+        async with open_parts(settings, remote=False, speakers=speakers) as parts:
+            await accept_description(parts.memory.store, tool)
+    return CommandResult({"accepted": name}, [say("tools.accepted", settings.app_lang, tool=name)])
 
 
 @application.command()

@@ -1,6 +1,7 @@
 """The composition root: put the application together from settings, files and a database."""
 
 import logging
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, fields, replace
@@ -35,14 +36,14 @@ from app.assistant.turn import Languages
 from app.assistant.turn_player import Equipment, TurnPlayer
 from app.assistant.turn_queue import TurnQueue
 from app.composition.breaker import guarded
-from app.composition.databases import backend_of
 from app.composition.field_values import WrittenFields
 from app.composition.help_chain import check_help, make_help
 from app.composition.history_search import search_history
 from app.composition.rankers import keep_beside
-from app.composition.served_tools import note_changes, openers, tried, with_served_tools
+from app.composition.served_tools import as_accepted, openers, tried, with_served_tools
 from app.composition.supervisor_tools import abilities, change_language, current_time
 from app.composition.windows import fitting
+from app.databases import backend_of
 from app.extensions import plugins
 from app.presentation.tool_card import faults
 from app.security.permissions import Permissions
@@ -73,19 +74,22 @@ async def open_assistant(
     reads: bool = False,
     speakers: Speakers | None = None,
     backend: Backend | None = None,
+    now: Callable[[], float] = time.time,
     make: Callable[[TurnPlayer, Speakers], Assistant] = Assistant,
 ) -> AsyncIterator[Assistant]:
     """Open the parts of an installation, as `open_parts` does, and build its graph; `make` makes the assistant.
 
     Raises as `open_parts`.
     """
-    opening = open_parts(settings, models=models, remote=remote, reads=reads, speakers=speakers, backend=backend)
-    async with opening as parts:
+    async with open_parts(
+        settings, models=models, remote=remote, reads=reads, speakers=speakers, backend=backend, now=now
+    ) as parts:
         memory = parts.memory
-        for changed in await note_changes(memory.store, parts.speakers) if remote else ():
+        accepted, changes = await as_accepted(memory.store, parts.speakers) if remote else (parts.speakers, ())
+        for changed in changes:
             LOG.warning("%s", changed)
         graph = build_graph(
-            parts.speakers,
+            accepted,
             parts.watching,
             saver=memory.saver,
             store=memory.store,
@@ -101,7 +105,7 @@ async def open_assistant(
             around_turn=turn_hooks(plugins_found()),
             **{part.name: getattr(parts, part.name) for part in fields(Equipment)},
         )
-        yield make(player, parts.speakers)
+        yield make(player, accepted)
 
 
 @asynccontextmanager
@@ -113,12 +117,13 @@ async def open_parts(
     reads: bool = False,
     speakers: Speakers | None = None,
     backend: Backend | None = None,
+    now: Callable[[], float] = time.time,
 ) -> AsyncIterator[Parts]:
     """Open the database and what needs it.
 
     Without `remote` no remote tool is opened: enough for commands that only look at the database. A command that only
     `reads` works on a database that cannot be written to. `models`, `speakers` and `backend` take
-    the place of those of the settings and files.
+    the place of those of the settings and files, `now` that of the clock.
 
     Raises:
         ConfigError: a setting is wrong.
@@ -133,7 +138,7 @@ async def open_parts(
     backend = backend or backend_of(settings.database_url)
     async with AsyncExitStack() as stack:
         memory = await stack.enter_async_context(
-            backend.open(keep=settings.keep_turns, reads=reads, tables=tables_of(plugins_found()))
+            backend.open(now, keep=settings.keep_turns, reads=reads, tables=tables_of(plugins_found()))
         )
         keep_beside(memory.storage.path)
         if remote and speakers is None:

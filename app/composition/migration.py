@@ -74,7 +74,7 @@ async def copy(source: Backend, target: Backend, others: Sequence[Tables], tell:
     opening = target.open(tables=added)
     async with source.connect() as old, opening as memory, memory.locks.hold("\0migration"):
         new, left = memory.database, await source.owners_left(old)
-        tables = _described(await _owners_there(old, [CHECKPOINTS, *TABLES, KEYED, *added], left))
+        tables = described(await _owners_there(old, [CHECKPOINTS, *TABLES, KEYED, *added], left))
         await _begin(new, tables)
         counts = {table.name: await _count(old, table) for table in tables}
         done, total = 0, sum(counts.values())
@@ -106,7 +106,7 @@ async def _owners_there(old: Connection, owners: Sequence[Tables], left: Collect
     return [tables_by_owner[owner] for owner in versions]
 
 
-def _described(owners: Sequence[Tables]) -> list[CopiedTable]:
+def described(owners: Sequence[Tables]) -> list[CopiedTable]:
     """Return the tables of these owners, as an empty SQLite database describes them."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as empty:
         for owner in owners:

@@ -1,4 +1,4 @@
-"""The rankers of tools: kept beside the database, and ready before somebody needs them."""
+"""The rankers of tools and what was read of their cards: kept beside the database, and ready before they are needed."""
 
 import asyncio
 import hashlib
@@ -6,18 +6,21 @@ import json
 import os
 import zlib
 from array import array
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 
 from agents.language.text import stems
 from agents.language.tool_ranker import linear_model, ranker
 from agents.language.tool_ranker.linear_model import Linear, Space
-from agents.language.tool_ranker.ranker import Card, ToolRanker, ranker_of
+from agents.language.tool_ranker.ranker import Card, Reading, ToolRanker, ranker_of
 from agents.nodes.shortcut import cards_of_all
 from agents.toolkit.shelf import shelves
 from agents.toolkit.speaker import Speakers
+from prompts import language, languages
 
 AFTER = 1.0
 """Seconds after which what is not kept yet is trained: the door opens first."""
@@ -27,25 +30,48 @@ MOST_KEPT = 12
 
 def keep_beside(database: Path) -> None:
     """Keep rankers beside the database from now on."""
-    ranker.make_ranker = partial(kept_ranker, database.with_name(f"{database.stem}.rankers"))
+    folder = database.with_name(f"{database.stem}.rankers")
+    ranker.make_ranker, ranker.reader = partial(kept_ranker, folder), partial(kept_readings, folder)
 
 
 def kept_ranker(folder: Path, cards: Sequence[Card]) -> ToolRanker:
     """Return the ranker of these cards: the one that is kept in the folder, or one that is trained now and kept."""
-    trainers = (Path(str(module.__file__)).read_bytes() for module in (linear_model, stems))
-    file = folder / hashlib.sha256(b"".join([*trainers, repr(cards).encode()])).hexdigest()
+    file = _file(folder, repr(cards), linear_model, stems)
     with suppress(OSError, ValueError):
         return ToolRanker(cards, unpacked(file.read_bytes()))
     made = ToolRanker(cards)
-    # Where it cannot be kept, it is trained again.
-    with suppress(OSError):
-        folder.mkdir(exist_ok=True)
-        part = file.with_suffix(f".{os.getpid()}")
-        part.write_bytes(packed(made.space, made.linear))
-        part.replace(file)
-        for old in sorted(folder.iterdir(), key=lambda path: -path.stat().st_mtime)[MOST_KEPT:]:
-            old.unlink(missing_ok=True)
+    _keep(file, packed(made.space, made.linear))
     return made
+
+
+def kept_readings(folder: Path, phrases: Collection[str]) -> Mapping[str, Reading]:
+    """Return the words and stems of phrases: those that are kept in the folder, or those that are made now and kept."""
+    known = [[lang, asdict(language(lang))] for lang in languages()]
+    file = _file(folder, repr([known, sorted(phrases)]), ranker, stems)
+    with suppress(OSError, ValueError, zlib.error):
+        rows = json.loads(zlib.decompress(file.read_bytes()))
+        return {phrase: (tuple(words), tuple(roots)) for phrase, words, roots in rows}
+    made = ranker.read_phrases(phrases)
+    rows = [[phrase, words, roots] for phrase, (words, roots) in made.items()]
+    _keep(file, zlib.compress(json.dumps(rows, ensure_ascii=False).encode()))
+    return made
+
+
+def _file(folder: Path, about: str, *makers: ModuleType) -> Path:
+    """Return the file of what these modules make of a text."""
+    sources = (Path(str(module.__file__)).read_bytes() for module in makers)
+    return folder / hashlib.sha256(b"".join([*sources, about.encode()])).hexdigest()
+
+
+def _keep(file: Path, data: bytes) -> None:
+    """Write a file, and let the oldest of its folder go; where it cannot be kept, it is made again."""
+    with suppress(OSError):
+        file.parent.mkdir(exist_ok=True)
+        part = file.with_suffix(f".{os.getpid()}")
+        part.write_bytes(data)
+        part.replace(file)
+        for old in sorted(file.parent.iterdir(), key=lambda path: -path.stat().st_mtime)[MOST_KEPT:]:
+            old.unlink(missing_ok=True)
 
 
 def packed(space: Space, linear: Linear) -> bytes:

@@ -79,21 +79,32 @@ def tried(speakers: Speakers, models: Models, lang: str) -> tuple[Speakers, list
 SEEN_DESCRIPTIONS = ("application", "mcp")
 
 
-async def note_changes(store: BaseStore, speakers: Speakers) -> list[str]:
-    """Return a line for each tool whose description, parameters or results have changed, and remember them."""
+async def as_accepted(store: BaseStore, speakers: Speakers) -> tuple[Speakers, list[str]]:
+    """Return the speakers without the tools that a server has come to describe otherwise, and a line for each of those.
+
+    What it said when it was first met is accepted, since the operator has just named the server.
+    """
+    changed = set[str]()
     lines = []
     for tool in (tool for speaker in speakers for tool in speaker.tools):
         texts = own_texts(tool)
-        if not texts.fingerprint:
-            continue
-        item = await store.aget(SEEN_DESCRIPTIONS, texts.source)
-        last_fingerprint = item.value.get("fingerprint") if item else None
-        if last_fingerprint == texts.fingerprint:
-            continue
-        await store.aput(SEEN_DESCRIPTIONS, texts.source, {"fingerprint": texts.fingerprint})
-        if last_fingerprint is not None:
+        item = await store.aget(SEEN_DESCRIPTIONS, texts.source) if texts.fingerprint else None
+        if texts.fingerprint and item is None:
+            await accept(store, tool)
+        elif item and item.value.get("fingerprint") != texts.fingerprint:
+            changed.add(tool.name)
             lines.append(
-                f"{texts.source}: the server describes {tool.name} otherwise than at the last start; "
-                f"read it: python -m app tools show {tool.name}"
+                f"{texts.source}: the server describes {tool.name} otherwise than what was accepted, so nobody has it; "
+                f"read it: python -m app tools show {tool.name}; accept it: python -m app tools accept {tool.name}"
             )
-    return lines
+
+    def without_changed(speaker: Speaker) -> Speaker:
+        return replace(speaker, tools=[tool for tool in speaker.tools if tool.name not in changed])
+
+    return (speakers.each(without_changed) if changed else speakers), lines
+
+
+async def accept(store: BaseStore, tool: BaseTool) -> None:
+    """Take what a server says of a tool now for what may be shown to models."""
+    texts = own_texts(tool)
+    await store.aput(SEEN_DESCRIPTIONS, texts.source, {"fingerprint": texts.fingerprint})

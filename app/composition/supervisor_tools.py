@@ -1,6 +1,5 @@
 """The tools that the supervisor has in every application: the time, what it can do, the language."""
 
-from datetime import datetime
 from typing import Annotated
 
 from langchain_core.messages import ToolMessage
@@ -10,7 +9,7 @@ from pydantic import AfterValidator, Field
 
 from agents.memory.preferences import Preferences
 from agents.state.talk import Json
-from agents.toolkit.context import Runtime, zone_of
+from agents.toolkit.context import Runtime, present, zone_of
 from agents.toolkit.traits import traits
 from agents.toolkit.undo import SETTINGS, enter_setting
 from prompts import languages, phrase, prompt, table, title_of
@@ -20,7 +19,7 @@ from prompts import languages, phrase, prompt, table, title_of
 @tool
 async def current_time(runtime: Runtime) -> str:
     """Tell the date, weekday and time now."""
-    now = datetime.now(await zone_of(runtime))
+    now = present(runtime).astimezone(await zone_of(runtime))
     lang = runtime.state["lang"]
     weekday = table("texts", lang)["weekdays"][now.weekday()]
     return phrase("now", lang, weekday=weekday, date=f"{now:%Y-%m-%d}", time=f"{now:%H:%M}", zone=f"{now:%Z}")

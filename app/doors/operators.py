@@ -2,9 +2,10 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from app.assistant import Assistant
+if TYPE_CHECKING:
+    from app.assistant import Assistant
 
 
 @dataclass(frozen=True)
@@ -59,5 +60,5 @@ class OperatorChats(ABC):
     chat: int
 
     @abstractmethod
-    def open(self, assistant: Assistant, post: PostToOperators, lang: str) -> OperatorChat:
+    def open(self, assistant: "Assistant", post: PostToOperators, lang: str) -> OperatorChat:
         """Return what speaks there, in the operators' language."""

@@ -3,9 +3,11 @@
 from abc import ABC, abstractmethod
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from app.assistant import Assistant
-from app.assistant.clocks import Deliver
+if TYPE_CHECKING:
+    from app.assistant import Assistant
+    from app.assistant.clocks import Deliver
 
 
 @dataclass(frozen=True)
@@ -14,10 +16,10 @@ class OpenRinging:
 
     threads: str
     """The threads of its users, as a GLOB pattern."""
-    deliver: Deliver
+    deliver: "Deliver"
     ways: str
     """What an operator is told of it."""
-    deliver_others: Deliver | None = None
+    deliver_others: "Deliver | None" = None
     """Delivers what users of other doors are to be told, if the operator wants to have that here."""
 
 
@@ -35,5 +37,5 @@ class RingingDoor(ABC):
         """Tell whether it is set up. Raises ConfigError, in a language: its settings do not go together."""
 
     @abstractmethod
-    def open(self, assistant: Assistant, lang: str) -> AbstractAsyncContextManager[OpenRinging]:
+    def open(self, assistant: "Assistant", lang: str) -> AbstractAsyncContextManager[OpenRinging]:
         """Reach the users during the block; `lang` is the operator's language. Raises ConfigError: it cannot."""

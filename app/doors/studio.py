@@ -45,8 +45,8 @@ from app.assistant.run import INTERRUPT
 from app.assistant.turn import Languages, metadata_of
 from app.composition import Parts, open_parts, plugins_found
 from app.composition.conversation import build_conversation, conversation_of
-from app.composition.databases import backend_of
 from app.composition.served_tools import openers
+from app.databases import backend_of
 from app.doors.client_answers import MARK, text_of
 from app.process.tasks import cancel
 from app.settings import Settings, read_settings

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from textwrap import indent
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, set_cell_size
 
@@ -13,8 +13,10 @@ from agents.memory.inbox import ThreadInfo, TranscriptLine, writers_of
 from agents.memory.notes import Note
 from agents.state import SUPERVISOR
 from app.presentation.texts import one_line, say, with_list
-from app.presentation.tool_card import ToolCard
 from prompts import form_texts, language, title_of
+
+if TYPE_CHECKING:
+    from app.presentation.tool_card import ToolCard
 
 LONGEST_FIRST_LINE = 40
 """Characters of a thread's first line."""
@@ -91,14 +93,14 @@ def note_lines(notes: Sequence[Note]) -> list[str]:
     return columns([("ASKED", "THREAD", "DELIVERED", "QUESTION"), *rows])
 
 
-def tool_lines(cards: Sequence[ToolCard]) -> list[str]:
+def tool_lines(cards: "Sequence[ToolCard]") -> list[str]:
     """Return the tools, one a line, below a headline."""
     head = ("TOOL", "OF", "KIND", "EFFECT", "EXAMPLES")
     rows = ((card.name, _fact(card.owners), card.kind, card.traits.effect, _fact([*card.examples])) for card in cards)
     return columns([head, *rows])
 
 
-def card_lines(card: ToolCard) -> list[str]:
+def card_lines(card: "ToolCard") -> list[str]:
     """Return all there is to review of a tool: its facts, its schemas, its texts by language."""
     texts = ("descriptions", "examples", "parameters", "result")
     shown = state_lines({name: value for name, value in card.plain().items() if name not in texts})

@@ -1,7 +1,8 @@
 """The stage: the assistant on a database of its own."""
 
 import tempfile
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -10,17 +11,21 @@ from agents.models import Models
 from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant
 from app.composition import open_assistant
-from app.composition.databases import backend_of
+from app.databases import backend_of
 from app.settings import Settings
 
 
 @asynccontextmanager
 async def staged(
-    settings: Settings, speakers: Speakers, models: Models | None = None, folder: Path | None = None
+    settings: Settings,
+    speakers: Speakers,
+    models: Models | None = None,
+    folder: Path | None = None,
+    now: Callable[[], float] = time.time,
 ) -> AsyncIterator[Assistant]:
     """Open the assistant on a database of its own, which is gone afterwards unless a folder keeps it.
 
-    Nothing of it reaches the users of the installation. Remote tools are not there.
+    Nothing of it reaches the users of the installation. Remote tools are not there. `now` is its clock.
 
     Raises:
         ConfigError: a setting is wrong.
@@ -30,6 +35,6 @@ async def staged(
         # A folder is read by whoever looks into it, and outlives the settings of today.
         backend = SqliteBackend(url) if folder else backend_of(url)
         own = settings.model_copy(update={"database_url": url, "turns_per_hour": 0})
-        opening = open_assistant(own, models=models, remote=False, speakers=speakers, backend=backend)
+        opening = open_assistant(own, models=models, remote=False, speakers=speakers, backend=backend, now=now)
         async with opening as assistant:
             yield assistant

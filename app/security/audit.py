@@ -17,12 +17,14 @@ Action = Literal[
     "forget",
     "forget_memory",
     "import",
+    "prompt_changed",
     "said",
     "seat_left",
     "seat_said",
     "seat_taken",
     "spoke_as",
     "system_messages",
+    "text_put_back",
 ]
 
 

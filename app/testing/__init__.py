@@ -22,8 +22,8 @@ from app.assistant.recording import Answer, with_answers, with_strangers
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import discover, hooked, open_services, plugins_found, tables_of, tool_hooks, turn_hooks
-from app.composition.databases import backend_of
 from app.composition.help_chain import make_help
+from app.databases import backend_of
 from app.security.permissions import NOBODY_MAY, Permissions
 from app.settings import Settings
 from app.testing.kept_replies import KeptReplies

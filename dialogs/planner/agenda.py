@@ -13,7 +13,7 @@ from agents.language.schedule.period import Period, period
 from agents.language.schedule.wording import clock, counted, heading, length, worded_instant
 from agents.memory.store import namespace_of
 from agents.state.talk import Json
-from dialogs.planner.records import KINDS, Reminder, name_of
+from dialogs.planner.records import KINDS, OTHERS, Reminder, name_of
 from dialogs.planner.wording import PHRASES, said
 from prompts import FALLBACK, table
 
@@ -68,6 +68,14 @@ class Agenda:
         today = period(TODAY, FALLBACK, self.now, self.zone)
         assert today is not None  # the fallback knows today
         return self.day(today)
+
+    def tells_of_others(self, text: str) -> bool:
+        """Tell whether a text of these plans has words that others may have written."""
+        entries = [
+            *((it.origin, it.text) for it in self.reminders),
+            *((it.get("origin"), it["text"]) for it in self.todos),
+        ]
+        return any(origin == OTHERS and words in text for origin, words in entries)
 
     def has_something_today(self) -> bool:
         """Tell whether there is anything to say about the present day."""

@@ -22,7 +22,7 @@ from agents.memory.undo_log import ToolWrite
 from agents.sources.documents.files import Unreadable, contents
 from agents.toolkit.commands import installation_of, services_of
 from dialogs.planner.calendar_file import CalendarEntry, calendar, entries, uid_of
-from dialogs.planner.records import IMPORTED, Reminder
+from dialogs.planner.records import IMPORTED, OTHERS, Reminder
 from dialogs.planner.store import Reminders
 from dialogs.planner.tools.reminders import REMINDERS, add_reminder
 from dialogs.planner.wording import said
@@ -156,9 +156,13 @@ class Import:
             return replace(entry, why="known")
         try:
             if before is not None:
-                after = await self.reminders.change(before, f"{self.message}-{key}", text=text, moment=moment)
+                after = await self.reminders.change(
+                    before, f"{self.message}-{key}", text=text, moment=moment, origin=OTHERS
+                )
             else:
-                after = await self.reminders.add(self.user, self.thread, key, text=text, lang=lang, moment=moment)
+                after = await self.reminders.add(
+                    self.user, self.thread, key, text=text, lang=lang, moment=moment, origin=OTHERS
+                )
         except UsageError:
             return replace(entry, why="full")
         if after.due_ms is None:

@@ -14,7 +14,9 @@ Kind = Literal["reminder", "alarm", "timer", "day"]
 """The message of an entry: a text, that it is time to get up, that a length of time is over, or the plan of the day."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 IMPORTED = "ics-"
-"""How the keys of entries begin that a calendar file has brought: somebody else may have written their texts."""
+"""How the keys of entries begin that a calendar file has brought."""
+OTHERS = "others"
+"""The origin of an entry whose text somebody else may have written."""
 OF_ROW = ("id", "user", "thread", "added_by", "changed_by")
 """Fields of a row that do not change when a reminder is put back."""
 
@@ -46,6 +48,8 @@ class Reminder:
     rung_ms: int | None = None
     skipped: str = ""
     """Its exceptions, as `Repeat` has them, joined by commas."""
+    origin: str = ""
+    """Whose words its text has: `OTHERS`, or empty for the user's own."""
 
     @property
     def moment(self) -> Moment:

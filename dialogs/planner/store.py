@@ -21,7 +21,7 @@ from agents.memory.preferences import zone_of_user
 from agents.state.talk import Json
 from agents.toolkit.services import Alarms, Services
 from dialogs.planner.agenda import Agenda, stored_todos
-from dialogs.planner.records import Kind, Reminder, timing, unix_ms
+from dialogs.planner.records import OTHERS, Kind, Reminder, timing, unix_ms
 
 TABLES = Tables(
     "planner",
@@ -35,6 +35,8 @@ TABLES = Tables(
         "CREATE INDEX reminders_thread ON reminders (thread)",
         # Exceptions of a repetition: before, a skipped time was known only by the next one.
         "ALTER TABLE reminders ADD COLUMN skipped TEXT NOT NULL DEFAULT ''",
+        """ALTER TABLE reminders ADD COLUMN origin TEXT NOT NULL DEFAULT '';
+        UPDATE reminders SET origin = 'others' WHERE added_by LIKE 'ics-%'""",
     ),
 )
 COLUMNS = [field.name for field in fields(Reminder)]
@@ -42,6 +44,7 @@ WRITTEN = [name for name in COLUMNS if name != "id"]
 SELECT = f"SELECT {', '.join(COLUMNS)} FROM reminders"
 OF_CALL = f"{SELECT} WHERE user = ? AND added_by = ?"
 LAST = "SELECT coalesce(max(number), 0) FROM reminders WHERE user = ?"
+OF_ROW = f"{SELECT} WHERE id = ?"
 STILL_DUE = f"{SELECT} WHERE id = ? AND due_ms = ?"
 LIVE = f"{SELECT} WHERE user = ? AND (due_ms IS NOT NULL OR rung_ms > ?) ORDER BY number"
 DUE = """
@@ -73,7 +76,16 @@ class Reminders(NoticeSource):
         self._database, self._store = database, store
 
     async def add(
-        self, user: str, thread: str, call: str, *, text: str, lang: str, moment: Moment, kind: Kind = "reminder"
+        self,
+        user: str,
+        thread: str,
+        call: str,
+        *,
+        text: str,
+        lang: str,
+        moment: Moment,
+        kind: Kind = "reminder",
+        origin: str = "",
     ) -> Reminder:
         """Add a reminder; a repeated call gets the reminder that it added before.
 
@@ -97,6 +109,7 @@ class Reminders(NoticeSource):
                 kind=kind,
                 text=storable(text),
                 lang=lang,
+                origin=origin,
                 **timing(moment),
             )
             (id,) = connection.execute(ADD, asdict(new)).fetchone()
@@ -108,8 +121,10 @@ class Reminders(NoticeSource):
         """Return the user's coming reminders, and those that have just rung, by number."""
         return await self._database.read(lambda connection: self._live(connection, user))
 
-    async def change(self, reminder: Reminder, call: str, *, text: str, moment: Moment | None) -> Reminder:
-        """Give a reminder another text and, with `moment`, another time; do nothing if this call has done so.
+    async def change(
+        self, reminder: Reminder, call: str, *, text: str, moment: Moment | None, origin: str | None = None
+    ) -> Reminder:
+        """Give a reminder another text and, if they are given, another time and origin; do nothing if this call did so.
 
         Returns it as it is stored.
         """
@@ -118,7 +133,9 @@ class Reminders(NoticeSource):
             stored = _first(connection, OF_CALL, reminder.user, reminder.added_by) or reminder
             if stored.changed_by == call:
                 return stored
-            changed = replace(stored, text=storable(text), changed_by=call, **(timing(moment) if moment else {}))
+            whose = stored.origin if origin is None else origin
+            changed = replace(stored, text=storable(text), origin=whose, changed_by=call)
+            changed = replace(changed, **(timing(moment) if moment else {}))
             _save(connection, changed)
             return changed
 
@@ -161,6 +178,18 @@ class Reminders(NoticeSource):
         if reminder.kind == "day":
             return (await self.agenda(reminder.user, reminder.lang)).today().text()
         return rung(reminder.text, reminder.lang, reminder.moment.at, self.present(), is_late=is_late)
+
+    async def is_foreign(self, id: str) -> bool:
+        """Tell whether others may have written what a ring said; a day tells of every entry."""
+        kind, _, rest = id.partition("-")
+        row = rest.partition("-")[0]
+        if kind != RING or not row.isdecimal():
+            return False
+        reminder = await self._database.read(lambda connection: _first(connection, OF_ROW, int(row)))
+        if reminder is None or reminder.kind != "day":
+            return reminder is not None and reminder.origin == OTHERS
+        plans = await self.agenda(reminder.user, reminder.lang)
+        return plans.tells_of_others(plans.today().text())
 
     async def rang(self, due: Due) -> None:
         """Note that a reminder rang, and set its next time; missed repetitions are left out.

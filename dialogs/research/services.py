@@ -29,6 +29,11 @@ class Retrievers:
 
     by_name: Mapping[str, Retriever] = field(default_factory=dict)
 
+    @property
+    def reach_out(self) -> bool:
+        """Whether one of them asks somebody outside, such as the web."""
+        return any(each.reaches_out for each in self.by_name.values())
+
 
 @asynccontextmanager
 async def open_services(services: Services) -> AsyncIterator[Sequence[object]]:
@@ -72,9 +77,8 @@ async def known_sources(context: Context, lang: str) -> Sequence[str]:
 
 async def told_of_the_web(context: Context, store: BaseStore, lang: str) -> Sequence[str]:
     """Tell the supervisor's model whether the web is searched here."""
-    retrievers = (context.services.find(Retrievers) or Retrievers()).by_name.values()
-    key = "with_web" if any(each.reaches_out for each in retrievers) else "without_web"
-    return [sentence("research/phrases", key, lang)]
+    retrievers = context.services.find(Retrievers) or Retrievers()
+    return [sentence("research/phrases", "with_web" if retrievers.reach_out else "without_web", lang)]
 
 
 def _built(

@@ -7,9 +7,11 @@ from langchain_core.tools import tool
 from pydantic import Field
 
 from agents.events import SearchStep, Step
+from agents.events.views import Notice
 from agents.language.text.clean import clean
 from agents.state.talk import Json
 from agents.toolkit import Answer, Refused, Runtime, result, traits
+from agents.toolkit.call import this_turn
 from agents.toolkit.context import emitter
 from dialogs.research.search import (
     NothingFound,
@@ -24,6 +26,7 @@ from dialogs.research.search import (
 )
 from dialogs.research.search import search as searched
 from dialogs.research.services import Retrievers
+from prompts import sentence
 
 MOST_QUERIES, MOST_DOCUMENTS = 10, 10
 Query = Annotated[str, Field(min_length=1, max_length=200)]
@@ -42,6 +45,16 @@ def _reaches_out(args: Json, runtime: Runtime) -> bool:
 def _request(queries: Sequence[str], sources: Sequence[str] | None, limit: int, runtime: Runtime) -> SearchRequest:
     different = [*dict.fromkeys(" ".join(clean(query).split()) for query in queries)]
     return SearchRequest(different, runtime.state["lang"], limit, sources or ())
+
+
+def _refused(nothing: str, runtime: Runtime, retrievers: Retrievers) -> Refused:
+    """Return the refusal of a search that found nothing; where no web is set up the user is told so, once a turn."""
+    if retrievers.reach_out:
+        return Refused(nothing)
+    state = runtime.state
+    alone = sentence("research/phrases", "documents_alone", state["lang"])
+    is_told = any(alone in message.text for message in this_turn(state.get("talk", ()), state["heard"]["id"]))
+    return Refused(f"{nothing}\n{alone}", None if is_told else Notice(message=alone))
 
 
 @traits(
@@ -72,11 +85,11 @@ async def search(
         emit(SearchStep(speaker=runtime.state["speaker"], id=call, step=step, detail=detail, ms=ms))
 
     watch = Stopwatch(tell)
-    request = _request(queries, sources, limit, runtime)
+    request, retrievers = _request(queries, sources, limit, runtime), runtime.context.service(Retrievers)
     try:
-        results = await searched(request, runtime.context.service(Retrievers).by_name, watch)
+        results = await searched(request, retrievers.by_name, watch)
     except NothingFound as nothing:
-        raise Refused(str(nothing)) from None
+        raise _refused(str(nothing), runtime, retrievers) from None
     documents = documents_of(results)
     texts = [(document.title, document.url, document.text) for document in documents]
     numbers = await runtime.state["sources"].number(call, texts)

@@ -7,9 +7,12 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from langgraph.prebuilt.tool_node import ToolCallRequest
 from pydantic_settings import BaseSettings
 
 from agents.memory import feedback, forgettings, gate_log, notices, updates
+from agents.toolkit.call import Execute, ToolReply
+from agents.toolkit.tool_node import ToolPolicies
 from app.cli import command_line
 from app.composition import plugins_found
 from app.settings import Settings
@@ -138,6 +141,19 @@ def test_links_lead_somewhere(document: Path) -> None:
         file = document.parent / target if target else document
         assert file.exists(), target
         assert not place or place in headings(file), f"{target}#{place}"
+
+
+def test_policies_of_a_tool_call_stand_in_their_order() -> None:
+    """The table of the architecture is the list of the code, and a hook of a plug-in comes behind all policies."""
+
+    async def hook(request: ToolCallRequest, handler: Execute) -> ToolReply:
+        return await handler(request)
+
+    *names, last = [policy.__name__ for policy in ToolPolicies("planner", hooks=[hook]).in_order()]
+    text = (ROOT / "docs/architecture.md").read_text("utf-8")
+    table = text.partition("| policy | what it does |")[2].partition("\n\n")[0]
+    assert [*re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)] == names
+    assert (last, table.splitlines()[-1].split(" |")[0]) == ("hook", "| hooks")
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())

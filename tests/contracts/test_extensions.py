@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ import prompts
 from app.cli import command_line
 from app.extensions import Extensions, use
 from tests.support.places import ROOT
+from tests.support.warm_python import run_python
 
 DIALOG = '''"""A clinic."""
 
@@ -62,8 +61,7 @@ def run(folder: Path, *arguments: str, code: int = 0, **settings: str) -> str:
     """Run the application in a process of its own; return what it prints."""
     environment = {**os.environ, "DATABASE_URL": f"sqlite:///{folder.parent}/try.db", "LLM_MODEL": "local:rules"}
     environment |= {"EXTENSIONS": str(folder), "APP_LANG": "en", **settings}
-    command = [sys.executable, "-m", "app", *arguments]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
+    done = run_python("app", *arguments, folder=ROOT, environment=environment)
     assert done.returncode == code, done.stderr
     return done.stdout + done.stderr
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import pages
+from tests.support.own_folders import CACHE
 from tests.support.places import ROOT
 from tests.support.warm_python import run_python
 
@@ -33,6 +34,10 @@ def clone(tmp_path: Path) -> Path:
             shutil.copy(ROOT / file, folder / file)
     # Everything pinned is installed already, in the environment of this process.
     (folder / ".venv").symlink_to(ROOT / ".venv")
+    # What mypy knows of these files already need not be found out anew.
+    CACHE.mkdir(parents=True, exist_ok=True)
+    (own := folder / CACHE.relative_to(ROOT)).parent.mkdir(parents=True)
+    own.symlink_to(CACHE)
     os.utime(folder / "requirements-dev.txt", (0, 0))
     return folder
 

@@ -2,15 +2,15 @@
 
 import os
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.support import pages
+from tests.support.own_folders import mypy_cache
 from tests.support.places import ROOT
+from tests.support.warm_python import run_python
 
 PAGE = "docs/write-a-specialist.md"
 TRIAL = """
@@ -47,11 +47,11 @@ def copy(tmp_path: Path) -> Path:
     return pages.copy(tmp_path, pages.files(pages.page(PAGE)))
 
 
-def run(copy: Path, *arguments: str) -> str:
-    """Run Python in the copy and return what it prints."""
+def run(copy: Path, module: str, *arguments: str) -> str:
+    """Run a module in the copy and return what it prints."""
     environment = {**os.environ, "DATABASE_URL": f"sqlite:///{copy}/try.db", "LLM_MODEL": "local:rules"}
     environment |= {"GARAGE_UNIT": "mi", "APP_LANG": "en"}
-    done = subprocess.run([sys.executable, *arguments], cwd=copy, env=environment, capture_output=True, text=True)
+    done = run_python(module, *arguments, folder=copy, environment=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -59,8 +59,9 @@ def run(copy: Path, *arguments: str) -> str:
 @pytest.mark.slow
 def test_its_setting_table_service_and_commands_work(copy: Path) -> None:
     """The setting is read, `/mileage` answers, a person's rows are exported, and `forget` deletes them."""
-    assert run(copy, "-c", TRIAL).strip() == '["7 mi", [[{"value": 7, "unit": "mi"}]], 0]'
-    assert "garage" in run(copy, "-m", "app", "--help")
+    (copy / "trial.py").write_text(TRIAL, "utf-8")
+    assert run(copy, "trial").strip() == '["7 mi", [[{"value": 7, "unit": "mi"}]], 0]'
+    assert "garage" in run(copy, "app", "--help")
 
 
 @pytest.mark.slow
@@ -69,16 +70,16 @@ def test_its_tables_grow(copy: Path) -> None:
     store = copy / "dialogs" / "garage" / "store.py"
     source = store.read_text("utf-8")
     store.write_text("".join(line for line in source.splitlines(True) if "ALTER TABLE" not in line), "utf-8")
-    run(copy, "-m", "app", "ask", "hello")
+    run(copy, "app", "ask", "hello")
     with closing(sqlite3.connect(copy / "try.db")) as database, database:
         database.execute("INSERT INTO garage_notes VALUES ('k', 'ann', 5)")
     store.write_text(source, "utf-8")
-    assert run(copy, "-m", "app", "garage", "notes", "ann").strip() == "5 km"
+    assert run(copy, "app", "garage", "notes", "ann").strip() == "5 km"
 
 
 @pytest.mark.slow
 def test_it_is_typed(copy: Path) -> None:
     """`mypy --strict` takes the example as it stands."""
-    assert "Success" in run(
-        copy, "-m", "mypy", "--strict", "--config-file", str(ROOT / "pyproject.toml"), "dialogs/garage"
-    )
+    with mypy_cache() as cache:
+        options = ("--strict", "--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", cache)
+        assert "Success" in run(copy, "mypy", *options, "dialogs/garage")

@@ -16,7 +16,7 @@ from app.assistant import Assistant, Turn
 from app.assistant.short_term_memory import ExportedThread, contents
 from app.cli.command_line import main
 from app.composition import open_assistant, plugins_found, tables_of
-from app.composition.databases import backend_of
+from app.databases import backend_of
 from app.settings import Settings
 from app.testing import Chat
 from tests.doors.cli.conftest import Captured

@@ -17,8 +17,8 @@ from agents.errors import UsageError
 from agents.memory import Memory, open_memory
 from agents.memory.connection import Tables
 from app.composition import plugins_found, tables_of
-from app.composition.databases import backend_of
 from app.composition.migration import Tell, copy
+from app.databases import backend_of
 from app.doors.http.callbacks import TABLES
 from tests.support.places import ROOT
 from tests.support.postgres_server import PostgresServer

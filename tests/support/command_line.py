@@ -4,13 +4,11 @@ import asyncio
 import json
 import os
 import signal
-import sys
 import time
-from contextlib import suppress
 
 from app.process.exit_codes import WAITING
 from tests.support.killable_process import Outcome, Request, events_of
-from tests.support.places import ROOT
+from tests.support.warm_process import WarmProcess
 
 ENDS = (0, 2, WAITING, -signal.SIGKILL)
 """The exit codes of a command that answered, had nothing to answer, asked a question, or was killed."""
@@ -28,21 +26,15 @@ async def resume(request: Request) -> Outcome:
 
 async def _run(request: Request, *command: str) -> Outcome:
     variables = {"LLM_MODEL": "local:rules", "DATABASE_URL": f"sqlite:///{request.database}"}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "app", *command, "--thread", request.thread, "--json"),
-        cwd=ROOT,
-        env={**os.environ, **variables},
-        stdout=asyncio.subprocess.PIPE,
-    )
-    assert process.stdout is not None
+    arguments, environment = (*command, "--thread", request.thread, "--json"), {**os.environ, **variables}
+    process = await WarmProcess.start(*arguments, environment=environment, is_read=True)
     begun = time.monotonic()
     output = b""
     async for line in process.stdout:
         output += line
         if request.kill is not None and json.loads(line)["type"] == request.since:
             await asyncio.sleep(request.kill)
-            with suppress(ProcessLookupError):
-                process.kill()
+            process.kill()
             break
     output += await process.stdout.read()
     code = await process.wait()

@@ -6,17 +6,20 @@ from dataclasses import fields, replace
 from functools import cache, lru_cache
 from typing import Any, TypeVar
 
+import pytest
 from fastapi.dependencies.models import Dependant
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt import ToolNode
 
 import prompts
-from agents.conversation.gate import Gate
+from agents.conversation.gate import Gate, trained_gate
 from agents.graph import Graph, build_graph
 from agents.memory import Memory
 from agents.plugin import Plugin
 from agents.toolkit.speaker import Silence, Speaker, Speakers
+from agents.toolkit.tool_node import tool_node
 from app.composition import discover, plugins_found
+from app.presentation.tool_card import faults
 from observers import Observer
 from tests.support.prompt_copy import SHIPPED, is_unchanged
 
@@ -107,6 +110,16 @@ def _are_prompts_shipped() -> bool:
 @lru_cache(maxsize=24)
 def _built(staff: Cast, options: tuple[tuple[str, Any], ...]) -> Graph:
     return build_graph(staff.speakers, staff.observers, saver=None, store=None, **dict(options))
+
+
+def build_once(patch: pytest.MonkeyPatch) -> None:
+    """Check the same speakers, and build their graph, once in this process and in those that are forked from it."""
+    patch.setattr("app.composition.faults", checked_once(faults))
+    patch.setattr("app.composition.trained_gate", cache(trained_gate))
+    patch.setattr("app.composition.build_graph", built_once)
+    patch.setattr("app.testing.build_graph", built_once)
+    patch.setattr("agents.nodes.tools.tool_node", once := nodes_once(tool_node))
+    patch.setattr("agents.nodes.shortcut.tool_node", once)
 
 
 def dependants_once(get_dependant: FindDependant) -> FindDependant:

@@ -19,9 +19,12 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
+import pytest
+
 from app.assistant import Turn
 from app.composition import open_assistant
 from app.settings import Settings
+from tests.support.compiled import build_once
 from tests.support.places import ROOT
 
 WARM = ("hello", "add milk to my list", "hello again", "get to know me", "add bread to my list")
@@ -112,14 +115,15 @@ class Driver:
 
 
 def serve(play: Play) -> None:
-    """Play requests, each in a process of its own, until the input ends."""
-    with tempfile.TemporaryDirectory() as folder:
+    """Play requests, each in a process of its own, until the input ends; what the graph is made of is made once."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        build_once(patch)
         for number, text in enumerate(WARM):
             warm = Request(database=f"{folder}/warm.db", thread="warm", text=text, id=str(number))
             asyncio.run(play(warm, os.open(os.devnull, os.O_WRONLY)))
-    _tell("ready")
-    for line in sys.stdin:
-        _tell(asdict(_fork(Request(**json.loads(line)), play)))
+        _tell("ready")
+        for line in sys.stdin:
+            _tell(asdict(_fork(Request(**json.loads(line)), play)))
 
 
 def _tell(what: object) -> None:

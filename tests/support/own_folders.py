@@ -1,9 +1,11 @@
 """Checks the folders of EXTENSIONS as the application's own code is checked, for `make own`: lint, types, tests."""
 
+import fcntl
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from app.extensions import Extensions
@@ -11,7 +13,17 @@ from tests.support.places import ROOT
 
 OVERLAY = ROOT / ".mypy_cache" / "own" / "overlay"
 """Links to the application and to one's own files beside each other, where mypy takes them for one program."""
+CACHE = OVERLAY.with_name("cache")
 CONFIG = str(ROOT / "pyproject.toml")
+
+
+@contextmanager
+def mypy_cache() -> Iterator[str]:
+    """Hold what mypy knows of files already, alone: two that write it at once could spoil it."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield str(CACHE)
 
 
 def overlay(root: Path) -> list[str]:
@@ -46,12 +58,13 @@ def check(root: Path) -> int:
         ([*python, "ruff", "format", "--check", "--config", CONFIG, str(root)], ROOT),
         ([*python, "ruff", "check", "--config", CONFIG, str(root)], ROOT),
         (
-            [*python, "mypy", "--config-file", CONFIG, "--cache-dir", str(OVERLAY.with_name("cache")), *own],
+            [*python, "mypy", "--config-file", CONFIG, "--cache-dir", str(CACHE), *own],
             OVERLAY,
         ),
         *([(tests, ROOT)] if "own_tests" in own else []),
     )
-    return next((code for command, folder in steps if (code := subprocess.run(command, cwd=folder).returncode)), 0)
+    with mypy_cache():
+        return next((code for command, folder in steps if (code := subprocess.run(command, cwd=folder).returncode)), 0)
 
 
 def main() -> int:

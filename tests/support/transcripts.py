@@ -153,7 +153,7 @@ class Talk:
 
 def wait_for_prompt(terminal: Terminal) -> None:
     """Wait until a line may be typed."""
-    terminal.wait_for(PROMPT, within=60)
+    terminal.wait_for(PROMPT)
     terminal.wait_for("> ")
 
 

@@ -112,7 +112,8 @@ def _run(command: Command) -> int:
     time.tzset()
     random.seed()
     os.chdir(command.folder)
-    sys.path[0] = command.folder
+    more = command.environment.get("PYTHONPATH", "")
+    sys.path[:1] = [command.folder, *filter(None, more.split(os.pathsep))]
     sys.argv = [command.module, *command.arguments]
     importlib.invalidate_caches()
     code: object = 0

@@ -5,11 +5,9 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from importlib import import_module
 from pathlib import Path
 from threading import Lock
-
-# it ships no types
-import snowballstemmer  # type: ignore[import-untyped]
 
 import prompts
 from prompts import language, languages
@@ -132,5 +130,6 @@ def _alphabets(folder: Path) -> Mapping[str, re.Pattern[str]]:
 
 @cache
 def _stemmer(algorithm: str) -> Callable[[str], str]:
-    cut: Callable[[str], str] = snowballstemmer.stemmer(algorithm).stemWord
+    # Its tables take a tenth of a second, and few commands read a text.
+    cut: Callable[[str], str] = import_module("snowballstemmer").stemmer(algorithm).stemWord
     return cut

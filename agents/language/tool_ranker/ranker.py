@@ -21,6 +21,8 @@ WORD_WEIGHT = 0.1  # The weight of a point of BM25, in log-odds of the linear mo
 CONTEXT_WEIGHT = 0.35  # The weight of the context, where the request has 1.
 LONGEST_REQUEST = 2_000  # Characters of a request, and of its context, that are looked at.
 Words = tuple[str, ...]
+Reading = tuple[Words, Words]
+"""The words of a phrase, and their stems."""
 SURE = 0.9  # The least share of the best tool among all tools.
 MOST_IN_SLOT = 5  # Words that say something and may fill a slot; more of them may be another wish.
 CLOSENESS = 0.45  # The least similarity of the request to an example of the tool, from 0 to 1.
@@ -114,6 +116,15 @@ make_ranker: Callable[[Sequence[Card]], ToolRanker] = ToolRanker
 """Makes rankers; an application may keep what was trained."""
 
 
+def read_phrases(phrases: Collection[str]) -> Mapping[str, Reading]:
+    """Return the words of each phrase, and their stems."""
+    return {phrase: (row := tuple(words(phrase)), tuple(stem(word, FALLBACK) for word in row)) for phrase in phrases}
+
+
+reader: Callable[[Collection[str]], Mapping[str, Reading]] = read_phrases
+"""Reads the phrases of cards; an application may keep what was read."""
+
+
 class Shortcuts:
     """Tells which requests go straight to a tool; all tools compete, and those marked `shortcut` may win.
 
@@ -125,19 +136,21 @@ class Shortcuts:
     def __init__(self, cards: Sequence[Card], ranker: ToolRanker | None = None) -> None:
         self.cards = tuple(cards)
         self._trained = ranker
-        self._fillers = frozenset().union(*_listed("fillers"))
-        self._sayings = tuple(map(_line, _listed("sayings")))
+        listed = {name: _listed(name) for name in ("fillers", "sayings")}
+        phrases = [(phrase, card) for card in cards for phrase in (*card.whole_phrases(), *card.framed_phrases())]
+        read = reader({phrase for phrase, _ in phrases}.union(*listed.values()))
+        self._fillers = frozenset().union(*(read[phrase][1] for phrase in listed["fillers"]))
+        self._sayings = tuple({_line(read[phrase][1]) for phrase in listed["sayings"]})
         self._marked = [card for card in cards if card.shortcut]
         self._stems_of = {
-            card.name: self._fillers.union(*(_read(phrase)[1] for phrase in card.whole_phrases()))
+            card.name: self._fillers.union(*(read[phrase][1] for phrase in card.whole_phrases()))
             for card in self._marked
         }
         self._askers: defaultdict[Words, set[str]] = defaultdict(set)
         for card in cards:
             for phrase in card.whole_phrases():
-                self._askers[self._telling(_read(phrase)[1])].add(card.name)
-        phrases = [(phrase, card) for card in cards for phrase in (*card.whole_phrases(), *card.framed_phrases())]
-        spoken = frozenset(word for phrase, _ in phrases for word in _read(phrase)[0])
+                self._askers[self._telling(read[phrase][1])].add(card.name)
+        spoken = frozenset(word for phrase, _ in phrases for word in read[phrase][0])
         self._spelt = lru_cache(maxsize=100)(partial(spelt, lexicon=spoken))  # A turn asks twice.
         framed = [(phrase, card.name) for phrase, card in phrases if card.shortcut and _SLOT.search(phrase)]
         # "My {when}" has no word that tells anything beside its slot: it would fit every request.
@@ -171,8 +184,8 @@ class Shortcuts:
         if _line(tuple(stems(request, FALLBACK))).startswith(self._sayings) or _BREAK.search(request):
             return None
         line = _line(self._words(self._spelt(request)))
-        filled = ((name, frame.fullmatch(line)) for frame, name in self._frames)
-        leading = {name for name, slot in filled if slot and set(slot[1].split()).isdisjoint(apart)}
+        filled = ((name, _slot(line, *frame)) for frame, name in self._frames)
+        leading = {name for name, slot in filled if 0 < len(slot) <= MOST_IN_SLOT and set(slot).isdisjoint(apart)}
         return leading.pop() if len(leading) == 1 else None
 
     def may_be_meant(self, request: str) -> bool:
@@ -197,9 +210,8 @@ class Shortcuts:
     def _examples(self) -> dict[str, list[Vector]]:
         return {card.name: [self._vector(phrase) for phrase in card.whole_phrases()] for card in self._marked}
 
-    def _frame(self, before: str, after: str) -> re.Pattern[str]:
-        start, end = (re.escape(_line(self._words(part))) for part in (before, after))
-        return re.compile(rf"{start}((?:\S+ ){{1,{MOST_IN_SLOT}}}){end}")
+    def _frame(self, before: str, after: str) -> tuple[str, str]:
+        return _line(self._words(before)), _line(self._words(after))
 
     def _words(self, text: str) -> Words:
         return self._telling(stems(text, FALLBACK))
@@ -211,8 +223,14 @@ class Shortcuts:
         return self._ranker.space.vector(features(text))
 
 
-def _listed(name: str) -> set[Words]:
-    return {_read(phrase)[1] for lang in languages() for phrase in table("words", lang)[name]}
+def _listed(name: str) -> set[str]:
+    return {phrase for lang in languages() for phrase in table("words", lang)[name]}
+
+
+def _slot(line: str, start: str, end: str) -> list[str]:
+    """Return the words of a line between two others; none where it does not begin and end so."""
+    is_framed = line.startswith(start) and line.endswith(end) and len(line) >= len(start) + len(end)
+    return line[len(start) : len(line) - len(end)].split() if is_framed else []
 
 
 def _line(row: Words) -> str:
@@ -221,11 +239,3 @@ def _line(row: Words) -> str:
 
 def _product(vector: Vector, other: Vector) -> float:
     return sum(value * other.get(name, 0.0) for name, value in vector.items())
-
-
-# Cards alone: their phrases are looked at several times while an application starts.
-@lru_cache(maxsize=20_000)
-def _read(phrase: str) -> tuple[Words, Words]:
-    """Return the words of a phrase, and their stems."""
-    row = tuple(words(phrase))
-    return row, tuple(stem(word, FALLBACK) for word in row)

@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from agents.language.text.clean import safe_json
 from app.doors.http import exchange
 from app.doors.http.client_tools import CallId
-from app.doors.http.completions import Completion, Reply, Talking
+from app.doors.http.completion_reply import Reply
+from app.doors.http.completions import Completion, Talking
 from app.doors.http.delivery import streamed, whole
 from app.doors.http.openai_form import error_of
 

@@ -1,6 +1,8 @@
 """Agent graphs as dialogs: LangChain's `create_agent`, and any LangGraph graph over `messages`."""
 
 from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from langchain_core.messages import AIMessage
 
@@ -10,7 +12,9 @@ from agents.plugin import Plugin
 from agents.state.talk import TalkUpdate
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import AgentGraphs, AgentTurn
-from app.plugins.agent_graphs.run import AgentRun
+
+if TYPE_CHECKING:
+    from app.plugins.agent_graphs.run import AgentRun
 
 
 @dataclass(frozen=True)
@@ -21,7 +25,8 @@ class Adapter(AgentGraphs):
 
     async def ask(self, turn: AgentTurn) -> tuple[AIMessage, TalkUpdate]:
         """Return an answer, calls of `ask_user`, or a call of `hand_back`; and the values of the graph's own keys."""
-        return await AgentRun(turn, self.saver).reply()
+        run: type[AgentRun] = import_module("app.plugins.agent_graphs.run").AgentRun
+        return await run(turn, self.saver).reply()
 
 
 def adapter(services: Services) -> Adapter:

@@ -1,10 +1,7 @@
 """Encrypts the database file, where DATABASE_KEY is set (docs/operations.md)."""
 
-import typer
-
 from agents.memory.backend import Backend
 from agents.plugin import Plugin
-from app.plugins.encryption.commands import migrate, rekey
 from app.plugins.encryption.encrypted_file import EncryptedFile, EncryptionSettings
 
 
@@ -13,8 +10,6 @@ def backend(settings: EncryptionSettings, url: str) -> Backend:
     return EncryptedFile(url, settings.database_key)
 
 
-commands = typer.Typer()
-for command in (migrate, rekey):
-    commands.command()(command)
-
-plugin = Plugin(settings=EncryptionSettings, storage={"sqlite": backend}, command_line=commands)
+plugin = Plugin(
+    settings=EncryptionSettings, storage={"sqlite": backend}, command_line="app.plugins.encryption.commands"
+)

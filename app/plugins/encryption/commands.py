@@ -13,7 +13,7 @@ from agents.memory import PREFIX
 from agents.memory.backend import Backend
 from app.cli.invocation import given_text
 from app.cli.migration import To, copy_to
-from app.composition.databases import backend_of
+from app.databases import backend_of
 from app.plugins.encryption.encrypted_file import NOT_BY_KEY, EncryptedFile, EncryptionSettings, change_key, read_key
 from app.settings import read, read_settings
 from prompts import sentence
@@ -83,3 +83,8 @@ async def rekey(new: NewKey) -> None:
     # The file must open with the new key before anybody is told so.
     async with EncryptedFile(settings.database_url, new).connect():
         sys.stdout.write(sentence("encryption/phrases", "rekeyed", settings.app_lang) + "\n")
+
+
+command_line = typer.Typer()
+for command in (migrate, rekey):
+    command_line.command()(command)

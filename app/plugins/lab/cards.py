@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Literal
 
 from agents.errors import UsageError
@@ -16,7 +15,7 @@ from app.assistant.recording import Answered
 from app.plugins.lab.folder import LabFolder
 from app.presentation.tool_card import owned_tools, slots, text_faults
 from app.yaml_file import FilePart
-from prompts import card_file, read_card
+from prompts import read_card
 
 MOST_THREADS = 200
 """Threads whose requests are looked at."""
@@ -108,14 +107,3 @@ def finder(cards: Sequence[Card]) -> Callable[[str], str]:
 def _finder(cards: _Deck) -> Callable[[str], str]:
     ranker = ToolRanker(cards)
     return cache(lambda text: ranker.rank(text, 1)[0].name)
-
-
-def draft_file(folder: LabFolder, name: str, lang: str) -> Path:
-    """Return where the draft of a card stands; nobody but the lab reads it."""
-    return folder.root / "cards" / lang / f"{name}.md"
-
-
-def card_text(folder: LabFolder, name: str, lang: str) -> str:
-    """Return the text of a card as it is edited: the draft, else what everybody has."""
-    files = [draft_file(folder, name, lang), card_file(name, lang)]
-    return next((path.read_text("utf-8") for path in files if path.is_file()), "")

@@ -12,6 +12,7 @@ from agents.toolkit.result import jsonable
 from agents.toolkit.speaker import Speakers
 from app.assistant.recording import Record
 from app.mocks import Mock, recorded_mocks
+from app.plugins.lab.beginning import Beginning
 from app.plugins.lab.played_turn import DEVICE, PlayedTurn
 from app.yaml_file import FilePart
 
@@ -120,6 +121,8 @@ class Case(FilePart):
     user: str = ""
     """Who talks, where the tools know them; empty: somebody new. Such a case is played on a stage of its own."""
     device: str = DEVICE
+    begins: Beginning | None = None
+    """The turn of a real thread with which it begins; without one with nothing."""
     turns: tuple[CaseTurn, ...] = Field(min_length=1, max_length=500)
     mocks: tuple[Mock, ...] = ()
     criterion: str = ""

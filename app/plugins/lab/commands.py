@@ -10,6 +10,7 @@ import typer
 from agents.command_line import CommandResult, name_given
 from agents.errors import UsageError
 from agents.memory.inbox import ThreadInfo
+from agents.toolkit.speaker import Speakers
 from app.agent_file import read_agent
 from app.assistant.recording import Record
 from app.cli.invocation import Thread, given_text, language_given
@@ -18,13 +19,16 @@ from app.composition import open_assistant, open_parts
 from app.mocks import Mock
 from app.plugins.lab import desk_commands, threads
 from app.plugins.lab.agents import Workshop
-from app.plugins.lab.cards import card_text, draft_file, effect, queries_of
-from app.plugins.lab.case_table import csv_of, keep_table, read_csv
-from app.plugins.lab.cases import Case, ExpectedCall
+from app.plugins.lab.cards import effect, queries_of
+from app.plugins.lab.case_table import MODELS, Sheet, csv_of, keep_table, read_csv
+from app.plugins.lab.cases import ExpectedCall
 from app.plugins.lab.folder import Kind, lab_folder, written
 from app.plugins.lab.forms import from_json
 from app.plugins.lab.kinds import KINDS
+from app.plugins.lab.live_texts import CHANGED, TextKind, changes_of, check_text, keep_draft, make_live, text_of
+from app.plugins.lab.live_texts import put_back as put_text_back
 from app.plugins.lab.played_turn import play
+from app.plugins.lab.reasons import worded
 from app.plugins.lab.runs import (
     LabRun,
     RunOrder,
@@ -43,13 +47,12 @@ from app.plugins.lab.turn_notes import TurnNote
 from app.plugins.lab.turn_notes import note as keep_note
 from app.plugins.lab.variants import LabVariant
 from app.presentation.listing import columns, first_line, moment, state_lines, table_of
-from app.presentation.tool_card import owned_tools, slots, write_card
 from app.process.exit_codes import FAILED
 from app.security.audit import Action, login
 from app.security.audit import deed as audited
 from app.settings import Settings, read_settings
 from app.yaml_file import parsed, validated
-from prompts import FALLBACK, card_file
+from prompts import FALLBACK
 
 command_line = typer.Typer(name="lab", help="Look, try, judge, teach.")
 agents = typer.Typer(name="agent", help="Agents put together from tools, mocks, prompts and a model.")
@@ -77,7 +80,9 @@ async def thread(
         lines += ["", f"{view.number}. {view.text or '-'}", *(f"   {line}" for line, _ in view.steps)]
         lines += [f"   {rating.sign} {rating.user} {rating.word}".rstrip() for rating in view.ratings]
         lines += [f"   # {', '.join(view.note.labels)} {view.note.text}".rstrip()] if view.note != TurnNote() else []
-        lines += [f"   ? {made.observer} ({made.by}): {made.reason}" for made in view.decisions if made.reason]
+        lines += [
+            f"   ? {made.observer} ({made.by}): {worded(made, FALLBACK)}" for made in view.decisions if made.reason
+        ]
         lines += [f"   [{source.number}] {source.title} {source.place}".rstrip() for source in view.sources]
     return CommandResult({"thread": thread, "state": state, "turns": [view.plain() for view in turns]}, lines)
 
@@ -93,10 +98,12 @@ async def find(
     trouble: Annotated[bool, typer.Option("--trouble", help="Something went wrong, or the tool has failed.")] = False,
     label: Annotated[str, typer.Option(help="A label of a note.")] = "",
     rating: Annotated[str, typer.Option(help="What users think: up or down.")] = "",
+    calls: Annotated[int, typer.Option(min=0, help="Calls of models in all turns, at least.")] = 0,
+    tokens: Annotated[int, typer.Option(min=0, help="Tokens in all turns, at least.")] = 0,
 ) -> CommandResult:
     """Find threads, the latest first."""
     asked = {"words": words, "user": user, "tool": tool, "verdict": verdict, "lang": lang, "trouble": trouble}
-    query = validated(ThreadQuery, {**asked, "label": label, "rating": rating})
+    query = validated(ThreadQuery, {**asked, "label": label, "rating": rating, "calls": calls, "tokens": tokens})
     infos = list[ThreadInfo]()
     async with open_assistant(read_settings(), remote=False, reads=True) as assistant:
         page = await ThreadSearch(assistant, query).page()
@@ -176,10 +183,16 @@ async def delete(kind: KindOfFile, name: FileName) -> CommandResult:
 
 
 @command_line.command()
-async def case(thread: Thread) -> CommandResult:
-    """Keep a thread as a case: what was said, and its trace as what is expected."""
+async def case(
+    thread: Thread, *, turn: Annotated[int, typer.Option(min=0, help="This turn alone, as it began.")] = 0
+) -> CommandResult:
+    """Keep a thread as a case: what was said, and its trace as what is expected; or one turn, with its calls."""
     settings = read_settings()
-    name = threads.keep_case(settings, await _records(settings, thread), thread)
+    if turn:
+        async with open_assistant(settings, remote=False, reads=True) as assistant:
+            name = await threads.keep_turn(assistant, settings, thread, turn)
+    else:
+        name = threads.keep_case(settings, await _records(settings, thread), thread)
     return CommandResult({"case": name}, [str(lab_folder().path("cases", name))])
 
 
@@ -187,14 +200,16 @@ async def case(thread: Thread) -> CommandResult:
 async def table(
     file: Annotated[Path | None, typer.Argument(exists=True, dir_okay=False, help="A CSV file to take.")] = None,
     *,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace cases that are there already.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace what is there already.")] = False,
+    users: Annotated[bool, typer.Option("--users", help="Simulated users in place of cases.")] = False,
 ) -> CommandResult:
     """Print all cases as CSV, or take the cases of a CSV file: all of them, or none."""
+    sheet: Sheet = "users" if users else "cases"
     if file is None:
-        text = csv_of(lab_folder().every("cases", Case))
+        text = csv_of(sheet, lab_folder().every(sheet, MODELS[sheet]))
         return CommandResult({"csv": text}, text.splitlines())
-    names = keep_table(lab_folder(), read_csv(given_text(file).encode()), replace=replace)
-    return CommandResult({"cases": names}, names)
+    names = keep_table(lab_folder(), sheet, read_csv(sheet, given_text(file).encode()), replace=replace)
+    return CommandResult({sheet: names}, names)
 
 
 @command_line.command()
@@ -303,17 +318,56 @@ async def card(
 ) -> CommandResult:
     """Show which requests find a tool with another card, and which no longer do; exit 1 if some are lost."""
     folder = lab_folder()
-    text = given_text(file) if file else card_text(folder, tool, lang)
+    text = given_text(file) if file else text_of(folder, "card", tool, lang)
     async with open_assistant(read_settings(), remote=False, reads=True) as assistant:
         shown = effect(assistant.speakers, tool, lang, text, await queries_of(assistant, folder))
-        owned = owned_tools(assistant.speakers)[tool]
-    paths = [draft_file(folder, tool, lang)] * draft + [card_file(tool, lang)] * apply
-    for path in paths:
-        async with deed("card_changed", tool):
-            write_card(path, "", text, slots(owned))
+    await _keep(assistant.speakers, "card", tool, lang, text, draft=draft, apply=apply)
     groups = {name: [query.text for query in queries] for name, queries in shown.items()}
     lines = [f"{sign} {query}" for sign, name in SIGNS.items() for query in groups[name]]
     return CommandResult(groups, lines, FAILED if groups["lost"] else 0)
+
+
+async def _keep(
+    speakers: Speakers, kind: TextKind, name: str, lang: str, text: str, *, draft: bool, apply: bool
+) -> None:
+    """Keep a text as a draft, or let everybody have it."""
+    if draft:
+        async with deed(CHANGED[kind], name):
+            keep_draft(lab_folder(), speakers, kind, name, lang, text)
+    if apply:
+        async with deed(CHANGED[kind], name):
+            make_live(lab_folder(), speakers, kind, name, lang, text, login())
+
+
+@command_line.command("prompt")
+async def show_prompt(
+    dialog: Annotated[str, typer.Argument(help="Whose prompt.")],
+    file: Annotated[Path | None, typer.Argument(exists=True, dir_okay=False, help="Default: the page's draft.")] = None,
+    *,
+    lang: Annotated[str, typer.Option(callback=language_given, help="The prompt's language.")] = FALLBACK,
+    draft: Annotated[bool, typer.Option("--draft", help="Keep it as the page's draft.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Let everybody have it.")] = False,
+) -> CommandResult:
+    """Show the prompt of a dialog, the draft of it if there is one; keep another one as a draft, or make it live."""
+    text = given_text(file) if file else text_of(lab_folder(), "prompt", dialog, lang)
+    async with open_parts(read_settings(), remote=False, reads=True) as parts:
+        check_text(parts.speakers, "prompt", dialog, lang, text)
+    await _keep(parts.speakers, "prompt", dialog, lang, text, draft=draft, apply=apply)
+    return CommandResult({"prompt": text}, text.splitlines())
+
+
+@command_line.command("changes")
+async def text_changes(
+    *, put_back: Annotated[str, typer.Option(metavar="CHANGE", help="Let everybody have the text from before it.")] = ""
+) -> CommandResult:
+    """List who made which card or prompt live, and when, the latest first; put one back."""
+    if put_back:
+        async with open_parts(read_settings(), remote=False, reads=True) as parts, deed("text_put_back", put_back):
+            put_text_back(lab_folder(), parts.speakers, put_back, login())
+    every = changes_of(lab_folder())
+    rows = [(name, it.who, it.kind, it.name, it.lang, it.at) for name, it in every.items()]
+    plain = {name: it.model_dump(mode="json") for name, it in every.items()}
+    return CommandResult(plain, columns(rows) if rows else [])
 
 
 SIGNS = {"+": "gained", "-": "lost", "?": "missed", "=": "kept"}

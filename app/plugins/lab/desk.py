@@ -19,7 +19,7 @@ from pydantic import Field
 
 from agents.conversation.scene import Scene, scene_of
 from agents.errors import BrokenReply, ModelUnavailable, UsageError, UselessReply
-from agents.events import Error
+from agents.events import Error, Interrupt
 from agents.models import Model, Models, ToolSchema
 from agents.models.local_chat import LocalChat
 from agents.models.reply import Listener, ask
@@ -27,11 +27,11 @@ from agents.state import SUPERVISOR
 from app.assistant import Assistant
 from app.assistant.run import config_of
 from app.composition import discover_checked
+from app.plugins.lab.beginning import staged_from
 from app.plugins.lab.desk_session import DeskCall, DeskReply, DeskSession, DeskTurn, Json, reply_of
 from app.plugins.lab.folder import LabFolder, lab_folder
 from app.plugins.lab.played_turn import THREAD, PlayedTurn, play
 from app.process.tasks import cancel
-from app.replay.stage import staged
 from app.replay.trace_test import test_of
 from app.settings import Settings
 from prompts import languages, prompt
@@ -121,6 +121,8 @@ class Desk:
         """Whether the same replies have led elsewhere than before; what came after that is dropped."""
         self.scenes: list[Scene | None] = []
         """For each turn the moment at which the gate decides; None where no dialog held the conversation."""
+        self.question: Interrupt | None = None
+        """What a tool asks the user now."""
         self._waiting: list[WantedReply] = []
         self._queue: deque[DeskReply] = deque()
         """The replies that are played again."""
@@ -144,7 +146,9 @@ class Desk:
         speakers = discover_checked(settings)[0]
         roles = {role: desk_model(role, partial(self._answer, role)) for role in (SUPERVISOR, *speakers.dialogs)}
         models = Models(default=roles[SUPERVISOR], roles={**roles, "observer": desk_model("observer", stays)})
-        self.assistant = await self._stack.enter_async_context(staged(settings, speakers, models))
+        opening = staged_from(kept.begins, THREAD, settings, speakers, models)
+        self.assistant = await self._stack.enter_async_context(opening)
+        self.question = await self.assistant.question(THREAD, kept.user)
         for turn in kept.turns:
             self._queue = deque(turn.replies)
             self.say(turn.user)
@@ -205,6 +209,8 @@ class Desk:
 
         Raises UsageError: nothing of it can be played again.
         """
+        if self.session.begins:
+            raise UsageError("a session that begins with a turn of a thread is no trace test: that begins with nothing")
         source, remark = await test_of(self.assistant, THREAD, lang, **self.session.who)
         return f"# {remark}\n{source}" if remark else source
 
@@ -233,7 +239,7 @@ class Desk:
         except Exception:
             LOG.exception("a turn at the lab's desk failed")
             played = PlayedTurn(text, [Error(code="failed", text="")], 0)
-        question = await self.assistant.question(THREAD, session.user)
+        question = self.question = await self.assistant.question(THREAD, session.user)
         state = await self.assistant.graph.aget_state(config_of(THREAD))
         real = (id for numbers in state.values.get("aliases", {}).values() for id in numbers.values())
         self._change_turn(

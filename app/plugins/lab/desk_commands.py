@@ -12,7 +12,7 @@ import typer
 from agents.command_line import CommandResult
 from agents.conversation.gate import trained_gate
 from agents.errors import UsageError
-from app.cli.invocation import Lang, tell
+from app.cli.invocation import Lang, OptionalThread, tell
 from app.composition import load_thresholds, open_assistant
 from app.plugins.lab.cards import cards_of, queries_of
 from app.plugins.lab.desk import Desk, ExportForm, sitting
@@ -21,6 +21,7 @@ from app.plugins.lab.desk_session import DeskCall, DeskSession, DeskTurn
 from app.plugins.lab.folder import lab_folder
 from app.plugins.lab.forms import from_json
 from app.plugins.lab.lessons import figures, lessons_of, new_examples
+from app.plugins.lab.threads import desk_from
 from app.presentation.listing import table_of
 from app.presentation.tool_card import changed_card, owned_tools, slots, write_card
 from app.settings import read_settings
@@ -90,7 +91,13 @@ async def teach(
 
 
 @application.command()
-async def play(name: Name, *, lang: Lang = None) -> CommandResult:
+async def play(
+    name: Name,
+    *,
+    lang: Lang = None,
+    thread: OptionalThread = None,
+    turn: Annotated[int, typer.Option(min=1, help="The kept turn of --thread with which a new session begins.")] = 1,
+) -> CommandResult:
     """Play a session line by line, or begin one; an empty line ends it.
 
     As the model write an answer, or calls as `TOOL {"argument": 1}` behind a `/`, several behind several; `/back` takes
@@ -98,7 +105,11 @@ async def play(name: Name, *, lang: Lang = None) -> CommandResult:
     """
     folder = lab_folder()
     if name not in folder.names("desk"):
-        folder.write("desk", name, DeskSession(lang=lang or read_settings().app_lang))
+        session = DeskSession(lang=lang or read_settings().app_lang)
+        if thread:
+            async with open_assistant(read_settings(), remote=False, reads=True) as assistant:
+                session = await desk_from(assistant, thread, turn)
+        folder.write("desk", name, session)
     async with sitting(read_settings(), name) as desk:
         shown = 0
         while line := await _typed(desk, shown):

@@ -7,6 +7,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import tool_call
 from pydantic import Field
 
+from app.plugins.lab.beginning import DEVICE, Beginning
 from app.yaml_file import FilePart
 
 Json = Mapping[str, Any]
@@ -62,7 +63,9 @@ class DeskSession(FilePart):
     lang: str = ""
     user: str = "me"
     """Who talks, as the tools know them; everybody at the device "terminal" is the shop's demo customer."""
-    device: str = "terminal"
+    device: str = DEVICE
+    begins: Beginning | None = None
+    """The turn of a real thread with which it begins; without one with nothing."""
     turns: tuple[DeskTurn, ...] = ()
     pool: tuple[Json, ...] = ()
     """Messages and tools in OpenAI's form; each is kept once, since a prompt repeats the one before it."""

@@ -99,10 +99,17 @@ def _outcome(row: dict[str, Any], place: int) -> dict[str, Any]:
     return {**row, kind: value or "no"}
 
 
-def arguments_of(schema: Schema, texts: Mapping[str, str], tool: str) -> dict[str, object]:
-    """Return the arguments in the texts of a tool's form; empty ones are left out. Raises UsageError: one is wrong."""
-    rules, filled = schema.get("properties", {}), {name: text.strip() for name, text in texts.items() if text.strip()}
-    return {
-        name: argument(text, rules.get(name, {}), schema, f"{tool}.{name}", may_count=True)
-        for name, text in filled.items()
-    }
+def arguments_of(
+    schema: Schema, texts: Mapping[str, str], tool: str, at: Sequence[int | str] = ()
+) -> dict[str, object]:
+    """Return the arguments in the texts of a tool's form; empty ones are left out.
+
+    Raises UsageError: one is wrong; `at` is the place of the arguments in the form.
+    """
+    rules, read = schema.get("properties", {}), dict[str, object]()
+    for name, text in ((name, text.strip()) for name, text in texts.items() if text.strip()):
+        try:
+            read[name] = argument(text, rules.get(name, {}), schema, f"{tool}.{name}", may_count=True)
+        except UsageError as wrong:
+            raise MisfitValue(str(wrong), (*at, name), partial(sentence, "form_errors", "json")) from None
+    return read

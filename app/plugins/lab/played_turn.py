@@ -59,7 +59,7 @@ class PlayedTurn:
         """What calls of models took, by model."""
         used: defaultdict[str, Tokens] = defaultdict(Tokens)
         for end in (event for event in self.events if isinstance(event, ModelEnd)):
-            used[end.model].add(Tokens(1, end.input_tokens, end.cached_tokens, end.output_tokens))
+            used[end.model].add(Tokens.of(end))
         return used
 
     @property

@@ -248,7 +248,8 @@ async def run_cases(
     plays = len(cases) * len(order.variants) * order.times
     for (name, variant), group in product(order.variants.items(), _groups(cases, order.times)):
         mocked = variant.model_copy(update={"mocks": (*group[0][1].mocks, *variant.mocks, *mocks)})
-        async with staged_as(settings, mocked) as assistant:
+        first, case, number = group[0]
+        async with staged_as(settings, mocked, case.begins, f"{first}-{number}") as assistant:
             for title, case, time in group:
                 turns = [turn async for turn in _played(assistant, f"{title}-{time}", case, settings.llm_prices)]
                 result = CaseResult(case=title, variant=name, time=time, turns=tuple(turns))
@@ -261,7 +262,7 @@ def _groups(cases: Mapping[str, Case], times: int) -> list[list[tuple[str, Case,
     """Return the plays that share a stage: of cases with the same mocks, unless these say who talks."""
     groups: defaultdict[str, list[tuple[str, Case, int]]] = defaultdict(list)
     for (title, case), time in product(cases.items(), range(1, times + 1)):
-        own = f"{title}-{time}" if case.user else ""
+        own = f"{title}-{time}" if case.user or case.begins else ""
         groups[f"{case.mocks!r} {own}"].append((title, case, time))
     return [*groups.values()]
 

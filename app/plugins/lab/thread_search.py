@@ -1,9 +1,10 @@
 """Search over threads: by words, user, language, and what happened in one of their turns; a page at a time."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from agents.memory.feedback import SIGNS
 from agents.memory.inbox import ThreadInfo, ThreadPage
@@ -12,10 +13,13 @@ from agents.state.verdict import Kind
 from app.assistant import Assistant
 from app.assistant.recording import Answered, Decided, Record, RecordedReply
 from app.plugins.lab.turn_notes import notes_of
+from app.prices import added
 from app.yaml_file import FilePart
 
 MOST_LISTED = 50
 """Threads of a page."""
+# An empty field of a form.
+AtLeast = Annotated[int, BeforeValidator(lambda number: number or 0), Field(ge=0)]
 
 
 class ThreadQuery(FilePart):
@@ -34,13 +38,22 @@ class ThreadQuery(FilePart):
     """Of a note of the team on one of its turns."""
     rating: Literal["", "up", "down"] = ""
     """What a user thinks of one of its turns."""
+    calls: AtLeast = 0
+    tokens: AtLeast = 0
+    """What models took in all turns together, at least."""
     before: int | None = Field(default=None, ge=0)
     """The place in the list before which the page begins."""
 
     @property
     def asks_of_turns(self) -> bool:
         """Whether the record of a thread has to be read."""
-        return bool(self.lang or self.tool or self.verdict or self.trouble)
+        return bool(self.lang or self.tool or self.verdict or self.trouble or self.calls or self.tokens)
+
+    def finds(self, turns: Sequence[Record]) -> bool:
+        """Tell whether a thread of these turns is wanted."""
+        took = added(turn.took for turn in turns)
+        is_costly = took.calls >= self.calls and took.input + took.output >= self.tokens
+        return is_costly and any(map(self.fits, turns))
 
     def fits(self, turn: Record) -> bool:
         """Tell whether a turn is one that is wanted."""
@@ -84,7 +97,7 @@ class ThreadSearch:
         query = self.query
         if query.user.casefold() not in info.user.casefold():
             return False
-        if query.asks_of_turns and not any(map(query.fits, await self.assistant.records(info.thread))):
+        if query.asks_of_turns and not query.finds(await self.assistant.records(info.thread)):
             return False
         return await self._is_labelled(info.thread) and await self._is_rated(info.thread)
 

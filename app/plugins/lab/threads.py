@@ -7,11 +7,14 @@ from typing import Any
 from agents.errors import UsageError
 from agents.memory.feedback import Rating
 from agents.memory.inbox import TranscriptLine
+from agents.state import SUPERVISOR
 from app.assistant import Assistant
-from app.assistant.recording import Decided, Record, Step, line_of
+from app.assistant.recording import Answered, Decided, Record, Step, line_of
 from app.composition import discover_checked
 from app.mocks import recorded_mocks
-from app.plugins.lab.cases import case_of
+from app.plugins.lab.beginning import DEVICE, beginning_of
+from app.plugins.lab.cases import Case, CaseTurn, Expected, ExpectedCall, case_of
+from app.plugins.lab.desk_session import DeskSession
 from app.plugins.lab.folder import lab_folder, named_after
 from app.plugins.lab.played_turn import PlayedTurn, play
 from app.plugins.lab.turn_notes import TurnNote, notes_of
@@ -32,6 +35,8 @@ class TurnView:
     record: Record
     is_kept: bool
     """Whether the state at its end is stored, so that one can go back to it."""
+    is_behind_kept: bool = False
+    """Whether the state at its beginning is."""
     id: str = ""
     """Of its message."""
     note: TurnNote = field(default_factory=TurnNote)
@@ -81,6 +86,7 @@ async def view(assistant: Assistant, thread: str) -> tuple[dict[str, Any], list[
         answers = [line for line in own if line.role == "assistant"]
         seen = TurnView(number=number, text=text, answers=answers, record=record, is_kept=number in kept)
         rated = [rating for rating in ratings if rating.message_id == id]
+        seen = replace(seen, is_behind_kept=number == 1 or number - 1 in kept)
         turns.append(replace(seen, id=id, note=notes.get(id, TurnNote()), ratings=rated))
     return state or {}, turns
 
@@ -106,6 +112,41 @@ def keep_case(settings: Settings, records: Sequence[Record], thread: str) -> str
     """Keep a thread as a case, and return its name. Raises UsageError: nothing of it can be played again."""
     case = case_of(records, discover_checked(settings)[0], f"Thread {thread}")
     return lab_folder().add("cases", named_after(thread), case)
+
+
+async def keep_turn(assistant: Assistant, settings: Settings, thread: str, turn: int) -> str:
+    """Keep one turn of a thread as a case that begins where it began; its calls and who holds it then are expected.
+
+    Raises UsageError: there is no such turn, it cannot be played again, or the state before it is not kept.
+    """
+    _, turns = await view(assistant, thread)
+    record = next((it.record for it in turns if it.number == turn and it.record.is_playable), None)
+    if record is None:
+        raise UsageError(f"nothing of turn {turn} was recorded that can be played again")
+    begins, after = await beginning_of(assistant, thread, turn - 1), await assistant.state_after(thread, turn)
+    answered = [step for step in record.steps if isinstance(step, Answered)]
+    expected = Expected(
+        calls=tuple(ExpectedCall(tool=step.tool, args=step.args) for step in answered if step.ok),
+        holder=str(after["dialog"] or SUPERVISOR) if after else "",
+        failed_tools=not all(step.ok for step in answered),
+    )
+    case = Case(
+        about=f"Thread {thread}, turn {turn}",
+        lang=record.lang,
+        user=begins.user,
+        device=DEVICE,
+        begins=begins,
+        turns=(CaseTurn(user=record.text, expect=expected),),
+        mocks=tuple(recorded_mocks([record], discover_checked(settings)[0])),
+    )
+    return lab_folder().add("cases", named_after(f"{thread} {turn}"), case)
+
+
+async def desk_from(assistant: Assistant, thread: str, turn: int) -> DeskSession:
+    """Return a session of the desk that begins with the end of a turn. Raises UsageError: it is not kept."""
+    begins = await beginning_of(assistant, thread, turn)
+    about, lang = f"Thread {thread}, turn {turn}", str(begins.state["lang"])
+    return DeskSession(about=about, lang=lang, user=begins.user, begins=begins)
 
 
 def keep_mocks(settings: Settings, records: Sequence[Record], tools: Sequence[str]) -> list[str]:

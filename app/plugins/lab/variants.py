@@ -15,7 +15,8 @@ from app.agent_file import Tuning
 from app.assistant import Assistant
 from app.composition import discover_checked, make_models
 from app.mocks import Mock, with_mocks
-from app.replay.stage import staged
+from app.plugins.lab.beginning import Beginning, staged_from
+from app.plugins.lab.played_turn import THREAD
 from app.settings import Settings
 from app.yaml_file import ByLanguage, FilePart
 
@@ -52,15 +53,18 @@ class LabVariant(FilePart):
 
 
 @asynccontextmanager
-async def staged_as(settings: Settings, variant: LabVariant) -> AsyncIterator[Assistant]:
-    """Open the assistant of a variant on a database of its own.
+async def staged_as(
+    settings: Settings, variant: LabVariant, beginning: Beginning | None = None, thread: str = THREAD
+) -> AsyncIterator[Assistant]:
+    """Open the assistant of a variant on a database of its own, where the thread may begin with a real one's turn.
 
     Raises:
         ConfigError: a model or a setting is wrong.
         UsageError: the variant names a dialog that does not exist.
     """
     speakers, own = variant.speakers(discover_checked(settings)[0]), variant.settings(settings)
-    async with staged(own, speakers, make_models(own, speakers, variant.model or None)) as assistant:
+    models = make_models(own, speakers, variant.model or None)
+    async with staged_from(beginning, thread, own, speakers, models) as assistant:
         yield assistant
 
 

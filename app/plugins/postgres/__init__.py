@@ -1,16 +1,29 @@
 """PostgreSQL in place of a SQLite file, and workers that play the turns of doors (docs/operations.md)."""
 
 from contextlib import AbstractAsyncContextManager
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-import typer
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agents.memory.backend import Backend
 from agents.plugin import Plugin
-from app.assistant import Assistant
-from app.plugins.postgres import playing
-from app.plugins.postgres.playing import SCHEMES, PostgresSettings
 from app.process.extras import load_extra
 from app.settings import Settings
+
+if TYPE_CHECKING:
+    from app.assistant import Assistant
+
+SCHEMES = ("postgresql", "postgres")
+PLAYING = "app.plugins.postgres.playing"
+
+
+class PostgresSettings(BaseSettings):
+    """Whether workers play the turns of doors."""
+
+    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
+
+    workers: bool = False
 
 
 def backend(_: PostgresSettings, url: str) -> Backend:
@@ -20,12 +33,12 @@ def backend(_: PostgresSettings, url: str) -> Backend:
     return made
 
 
-def door(settings: PostgresSettings, application: Settings) -> AbstractAsyncContextManager[Assistant] | None:
+def door(settings: PostgresSettings, application: Settings) -> "AbstractAsyncContextManager[Assistant] | None":
     """Return the assistant of a door that hands its turns to workers, where WORKERS says so."""
-    return playing.open_handing(application) if settings.workers else None
+    if not settings.workers:
+        return None
+    opening: AbstractAsyncContextManager[Assistant] = import_module(PLAYING).open_handing(application)
+    return opening
 
 
-commands = typer.Typer()
-commands.command()(playing.worker)
-
-plugin = Plugin(settings=PostgresSettings, storage=dict.fromkeys(SCHEMES, backend), command_line=commands, door=door)
+plugin = Plugin(settings=PostgresSettings, storage=dict.fromkeys(SCHEMES, backend), command_line=PLAYING, door=door)

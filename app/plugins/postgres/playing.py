@@ -7,29 +7,20 @@ from functools import partial
 from typing import Annotated, Any
 
 import typer
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agents.errors import ConfigError
 from app.assistant import Assistant
 from app.composition import open_assistant
 from app.composition.doors import open_prepared
+from app.plugins.postgres import SCHEMES, PostgresSettings
 from app.process.extras import load_extra
 from app.process.logs import log_on_stderr
 from app.process.tasks import cancelled_by
 from app.settings import Settings, read, read_settings
 
-SCHEMES = ("postgresql", "postgres")
 NO_WORKERS = "WORKERS: set it to yes, so that the doors leave their turns to workers (docs/operations.md)"
 UNBOUNDED = 1_000_000
 """Turns that no worker comes near to playing at the same time."""
-
-
-class PostgresSettings(BaseSettings):
-    """Whether workers play the turns of doors."""
-
-    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
-
-    workers: bool = False
 
 
 @asynccontextmanager
@@ -70,3 +61,7 @@ def _modules(settings: Settings, *names: str) -> list[Any]:
     if settings.database_url.partition(":")[0] not in SCHEMES:
         raise ConfigError("WORKERS: workers need a PostgreSQL database; set DATABASE_URL (docs/operations.md)")
     return [load_extra(f"app.plugins.postgres.{name}", "postgres", "WORKERS: PostgreSQL") for name in names]
+
+
+command_line = typer.Typer()
+command_line.command()(worker)

@@ -91,7 +91,7 @@ async def open_servers(
                     # A schema that nobody thought of costs the server's other tools nothing.
                     unfit(fault(name, where, str(odd) if isinstance(odd, ValueError) else f"its schema ({odd!r:.200})"))
                     continue
-                offers.append(OfferedTool(server.speaker, made_tool, where, fingerprint(offered[offered_name])))
+                offers.append(OfferedTool(server.speaker, made_tool, where, fingerprint(offered[offered_name], spec)))
         yield offers
 
 
@@ -162,9 +162,9 @@ def trimmed(tool: Tool) -> Tool:
     )
 
 
-def fingerprint(tool: Tool) -> str:
-    """Return a mark that changes when the server changes the tool's words, parameters or results."""
-    described = [tool.description, tool.inputSchema, tool.outputSchema]
+def fingerprint(tool: Tool, spec: ServerTool) -> str:
+    """Return a mark that changes when the server changes the tool's words, unless `spec` has them, or its forms."""
+    described = [spec.description.get(FALLBACK) or tool.description, tool.inputSchema, tool.outputSchema]
     return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
 
 

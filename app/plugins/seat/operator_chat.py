@@ -2,11 +2,10 @@
 
 import asyncio
 from contextlib import AbstractAsyncContextManager
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from agents.errors import UsageError
 from agents.language.text.clean import clean
-from app.assistant import Assistant
 from app.doors.operators import OperatorChat, OperatorChats, OperatorWord, PostToOperators
 from app.plugins.seat.place import Operator, Seat
 from app.plugins.seat.posts import Posts, SeatWatch
@@ -14,6 +13,9 @@ from app.plugins.seat.seats import Seats, take_seat
 from app.presentation.listing import history_lines
 from app.security.audit import Action, deed
 from prompts import sentence
+
+if TYPE_CHECKING:
+    from app.assistant import Assistant
 
 SHOWN_BEFORE = 6
 """Lines of a conversation that are posted with a call."""
@@ -33,7 +35,7 @@ class SeatChats(OperatorChats):
     def __init__(self, chat: int, people: frozenset[int] | Literal["*"]) -> None:
         self.chat, self.people = chat, people
 
-    def open(self, assistant: Assistant, post: PostToOperators, lang: str) -> "SeatChat":
+    def open(self, assistant: "Assistant", post: PostToOperators, lang: str) -> "SeatChat":
         """See `OperatorChats`."""
         return SeatChat(self, assistant, post, lang)
 
@@ -41,7 +43,7 @@ class SeatChats(OperatorChats):
 class SeatChat(OperatorChat):
     """Post what concerns operators to their chat, and do what they tap and answer there."""
 
-    def __init__(self, chats: SeatChats, assistant: Assistant, post: PostToOperators, lang: str) -> None:
+    def __init__(self, chats: SeatChats, assistant: "Assistant", post: PostToOperators, lang: str) -> None:
         self._assistant, self._people, self._send, self._lang = assistant, chats.people, post, lang
         self._seats = assistant.services.get(Seats)
         self._posts = Posts(assistant.memory.database, chats.chat)

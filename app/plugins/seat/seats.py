@@ -5,7 +5,7 @@ A step is one transaction, with the lines of the transcript that tell of it, whi
 
 import uuid
 from collections.abc import Collection, Sequence
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from agents.errors import UsageError
 from agents.memory import Memory
@@ -16,9 +16,11 @@ from agents.memory.transcript import append_told
 from agents.state import SUPERVISOR
 from agents.state.person import Origin, Quoted
 from agents.toolkit.services import Takeover
-from app.assistant import Assistant
 from app.plugins.seat.place import Caller, Operator, Seat
 from prompts import sentence
+
+if TYPE_CHECKING:
+    from app.assistant import Assistant
 
 TABLES = Tables(
     "seat",
@@ -348,7 +350,7 @@ class Seats(NoticeSource, Takeover):
         return round(self.now() * 1000)
 
 
-async def take_seat(assistant: Assistant, thread: str, operator: Operator, *, force: bool = False) -> Seat:
+async def take_seat(assistant: "Assistant", thread: str, operator: Operator, *, force: bool = False) -> Seat:
     """Let a person hold a thread; an answer that is being made in this process is stopped first. See `Seats.take`.
 
     Raises:

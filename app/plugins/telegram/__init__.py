@@ -3,19 +3,21 @@
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from agents.errors import ConfigError
 from agents.plugin import Plugin
 from agents.toolkit.services import Services
-from app.assistant import Assistant
 from app.doors.ringing import OpenRinging, RingingDoor
 from app.plugins.telegram.phrases import say
 from app.plugins.telegram.settings import TelegramSettings
 from app.plugins.telegram.setup import set_up_bot, set_up_ringing
 from app.settings import read, read_settings
+
+if TYPE_CHECKING:
+    from app.assistant import Assistant
 
 THREADS = "telegram-", "telegram@"
 """How the threads of its chats begin."""
@@ -39,7 +41,7 @@ class TelegramRinging(RingingDoor):
             raise ConfigError(say("no_token", lang))
         return bool(self._settings.token)
 
-    def open(self, assistant: Assistant, lang: str) -> AbstractAsyncContextManager[OpenRinging]:
+    def open(self, assistant: "Assistant", lang: str) -> AbstractAsyncContextManager[OpenRinging]:
         """See `RingingDoor`."""
         opened: AbstractAsyncContextManager[OpenRinging] = _service().ringing(assistant, self._settings, lang)
         return opened

@@ -128,7 +128,7 @@ class Usage(Budgets):
         """Count a call of a turn of this process, whoever plays it; return what it took, None of a free model."""
         if call.model.startswith(FREE):
             return None
-        tokens = Tokens(1, call.input_tokens, call.cached_tokens, call.output_tokens)
+        tokens = Tokens.of(call)
         self.counted.setdefault(call.model, Tokens()).add(tokens)
         return tokens
 

@@ -7,16 +7,16 @@ from zoneinfo import ZoneInfo, available_timezones
 from langchain_core.tools import tool
 from pydantic import Field
 
+from agents.events.views import Day
 from agents.language.schedule.parser import PlannedItem, items
 from agents.language.schedule.period import day_of, period
 from agents.language.schedule.wording import clock, worded_instant
 from agents.language.text.vocabulary import listening, vocabulary
 from agents.memory.preferences import Preferences
 from agents.toolkit import Answer, Refused, Runtime, result, traits
-from agents.toolkit.context import present, zone_of
+from agents.toolkit.context import present, tells_of_others, zone_of
 from agents.toolkit.undo import SETTINGS, enter_setting
-from dialogs.planner.agenda import TODAY
-from dialogs.planner.records import IMPORTED
+from dialogs.planner.agenda import TODAY, Agenda
 from dialogs.planner.reschedule import rezoned
 from dialogs.planner.store import Reminders
 from dialogs.planner.tools.kept_lists import When
@@ -42,9 +42,7 @@ async def agenda(runtime: Runtime, when: When = TODAY) -> Answer:
     if span is None:
         raise Refused(said("agenda_unclear", lang, when=when))
     view = plans.shown(span)
-    text = view.text()
-    imported = [reminder.text for reminder in plans.reminders if reminder.added_by.startswith(IMPORTED)]
-    return result(message=text, view=view, foreign=any(words in text for words in imported))
+    return _told(plans, view, runtime)
 
 
 @traits(effect="write", repeatable=True, view="day", volatile=True, private=True, undo=(TODOS, REMINDERS))
@@ -73,7 +71,14 @@ async def plan_day(plan: Annotated[str, Field(min_length=1, max_length=1000)], r
     if left_out:
         notes = [*view.notes, said("plan_left_out", lang, items="; ".join(left_out))]
         view = view.model_copy(update={"notes": notes})
-    return result(message=view.text(), view=view)
+    return _told(plans, view, runtime)
+
+
+def _told(plans: Agenda, view: Day, runtime: Runtime) -> Answer:
+    text = view.text()
+    if plans.tells_of_others(text):
+        tells_of_others(runtime)
+    return result(message=text, view=view)
 
 
 def _why(item: PlannedItem, lang: str, now: datetime) -> str:

@@ -1,7 +1,7 @@
 """What the lists of to-dos and of reminders have in common: they are shown, chosen from, deleted and taken back."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,13 +14,13 @@ from pydantic import Field
 from agents.memory.store import namespace_of
 from agents.state.talk import Json
 from agents.toolkit import Answer, Entry, Option, Refused, Runtime, choice, result
-from agents.toolkit.confirmation import MOST_SHOWN, more, worded
-from agents.toolkit.context import present
+from agents.toolkit.confirmation import MOST_SHOWN, may_be_others, more, worded
+from agents.toolkit.context import present, tells_of_others
 from agents.toolkit.result import page_of
 from agents.toolkit.traits import Confirm, Items
 from agents.toolkit.undo import begun, entered
 from dialogs.planner.agenda import MOST_TODOS, stored_todos
-from dialogs.planner.records import IMPORTED
+from dialogs.planner.records import OTHERS
 from dialogs.planner.wording import said
 from prompts import phrase
 
@@ -113,18 +113,19 @@ class KeptList(Items, ABC):
         shown = await self.entries(runtime) if kept is None else kept
         entries = [Entry(it.words, number=it.number) for it in shown]
         view = page_of(entries, page, lang)
-        is_foreign = any(it.key.startswith(IMPORTED) for it in shown)
-        return result(message=view.text() if view else said(f"{self.name}_none", lang), view=view, foreign=is_foreign)
+        told(shown, runtime)
+        return result(message=view.text() if view else said(f"{self.name}_none", lang), view=view)
 
     async def choice(self, runtime: Runtime, numbers: Collection[int] | None) -> Answer:
         """Let the user choose an entry."""
-        lang = runtime.state["lang"]
+        lang, offered = runtime.state["lang"], await self.with_numbers(runtime, numbers)
+        told(offered, runtime)
         options = [
             # With a date instead of "tomorrow": "see you tomorrow" must choose nothing.
             Option(
                 self.words(it.values, lang), {name: it.values[name] for name in self.chosen_fields}, id=str(it.number)
             )
-            for it in await self.with_numbers(runtime, numbers)
+            for it in offered
         ]
         return choice(said("which_entry", lang), options)
 
@@ -156,6 +157,7 @@ class KeptList(Items, ABC):
         """Delete entries; return what was deleted and what is left."""
         lang = runtime.state["lang"]
         deleted = await self.taken_off(runtime, numbers)
+        told(deleted, runtime)
         removed = [it.number for it in deleted]
         if unknown := [number for number in dict.fromkeys(numbers) if number not in removed]:
             return await self.no_such(runtime, unknown)
@@ -182,7 +184,9 @@ class KeptList(Items, ABC):
     async def listed(self, runtime: Runtime, named: Collection[str] = ()) -> str:
         """Return the list in words; where others read along, the entries with these keys, which the user has named."""
         lang, is_shared = runtime.state["lang"], runtime.context.is_shared
-        lines = [it.line for it in await self.entries(runtime) if not is_shared or it.key in named]
+        shown = [it for it in await self.entries(runtime) if not is_shared or it.key in named]
+        told(shown, runtime)
+        lines = [it.line for it in shown]
         if not lines and is_shared:
             return phrase("list_kept_private", lang)
         return "\n".join(lines) or said(f"{self.name}_none", lang)
@@ -249,6 +253,22 @@ def _store(runtime: Runtime) -> BaseStore:
 def cut(line: str) -> str:
     """Return an entry as it is shown among others."""
     return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}… (+{len(line) - LONGEST_LINE})"
+
+
+def told(kept: Iterable[Kept], runtime: Runtime) -> None:
+    """Note that the model is told of entries, of which others may have written some."""
+    if any(it.values.get("origin") == OTHERS for it in kept):
+        tells_of_others(runtime)
+
+
+def origin_of(text: str, runtime: Runtime) -> str:
+    """Return whose words a text has that a call stores: `OTHERS`, or empty for the user's own."""
+    return OTHERS if may_be_others(text, runtime.state) else ""
+
+
+def worded_as(text: str, runtime: Runtime) -> Json:
+    """Return a text as an entry keeps it, with its origin unless it is the user's own."""
+    return {"text": text, "origin": OTHERS} if origin_of(text, runtime) else {"text": text}
 
 
 def asks(args: Json) -> Confirm:

@@ -10,7 +10,7 @@ from agents.language.text.vocabulary import listening, small_words
 from agents.state.talk import Json
 from agents.toolkit import Runtime, traits
 from agents.toolkit.context import present, zone_of
-from dialogs.planner.tools.kept_lists import Kept, Numbers, StoredList, Text, asks
+from dialogs.planner.tools.kept_lists import Kept, Numbers, StoredList, Text, asks, told, worded_as
 from dialogs.planner.wording import said
 
 
@@ -41,7 +41,7 @@ async def keep_note(note: Text, runtime: Runtime) -> str:
     """
     at = present(runtime).astimezone(await zone_of(runtime)).isoformat()
     async with NOTES.held(runtime):
-        await NOTES.add(runtime, await NOTES.entries(runtime), [{"text": note, "at": at}])
+        await NOTES.add(runtime, await NOTES.entries(runtime), [{**worded_as(note, runtime), "at": at}])
     return said("notes_kept", runtime.state["lang"], note=note)
 
 
@@ -59,6 +59,7 @@ async def find_notes(about: Text, runtime: Runtime) -> str:
     closest: list[Kept] = [note for note in notes if most and shared[note.key] == most]
     if not closest:
         return said("notes_not_told", lang, about=about)
+    told(closest, runtime)
     return said("notes_found", lang, items="; ".join(note.words for note in closest))
 
 

@@ -26,13 +26,13 @@ from agents.language.text.stems import stems
 from agents.language.text.vocabulary import listening
 from agents.state.talk import Json
 from agents.toolkit import Answer, Refused, Runtime, traits
-from agents.toolkit.context import present, zone_of
+from agents.toolkit.context import present, tells_of_others, zone_of
 from agents.toolkit.result import Page
 from agents.toolkit.undo import begun, entered
-from dialogs.planner.records import Kind, Reminder, described, timing
+from dialogs.planner.records import OTHERS, Kind, Reminder, described, timing
 from dialogs.planner.reschedule import is_shift, moved, names_no_day, repeats
 from dialogs.planner.store import MOST_REMINDERS, RING, Reminders
-from dialogs.planner.tools.kept_lists import KeptList, Number, Numbers, Text, When, asks
+from dialogs.planner.tools.kept_lists import Kept, KeptList, Number, Numbers, Text, When, asks, origin_of, told
 from dialogs.planner.wording import said
 
 SETTING = ("add_reminder", "change_reminder")
@@ -120,21 +120,27 @@ async def live_reminders(runtime: Runtime) -> list[Reminder]:
 
 
 def line_of(reminder: Reminder, runtime: Runtime, *, hidden: bool = False) -> str:
-    """Return a reminder with its number; `hidden` leaves its text out."""
+    """Return a reminder with its number, as the model is told of it; `hidden` leaves its text out."""
+    if reminder.origin == OTHERS and not hidden:
+        tells_of_others(runtime)
     return f"{reminder.number}. {described(reminder, runtime.state['lang'], present(runtime), hidden=hidden)}"
 
 
-async def stored(at: Moment, runtime: Runtime, call: str, *, text: str | None, kind: Kind = "reminder") -> Reminder:
-    """Store a reminder under the call that adds it, so that it can be taken back.
+async def stored(
+    at: Moment, runtime: Runtime, call: str, *, text: str | None, kind: Kind = "reminder", origin: str | None = None
+) -> Reminder:
+    """Store a reminder under the call that adds it, so that it can be taken back; without `origin` its text is new.
 
     Raises:
         Refused: there are too many.
     """
     lang, context = runtime.state["lang"], runtime.context
+    if origin is None:
+        origin = origin_of(text or "", runtime)
     text = text or said("reminder_time_is_up", lang)
     try:
         added = await reminders_of(runtime, promises=True).add(
-            context.user, context.thread, call, text=text, lang=lang, moment=at, kind=kind
+            context.user, context.thread, call, text=text, lang=lang, moment=at, kind=kind, origin=origin
         )
     except UsageError:
         raise Refused(said("reminders_full", lang, most=MOST_REMINDERS)) from None
@@ -145,10 +151,11 @@ async def stored(at: Moment, runtime: Runtime, call: str, *, text: str | None, k
 
 async def changed(reminder: Reminder, runtime: Runtime, *, text: str, moment: Moment | None) -> Reminder:
     """Change a reminder so that it can be taken back; return it as it is then."""
-    new = replace(reminder, text=text, **(timing(moment) if moment else {}))
+    origin = reminder.origin if text == reminder.text else origin_of(text, runtime)
+    new = replace(reminder, text=text, origin=origin, **(timing(moment) if moment else {}))
     reminders = reminders_of(runtime, promises=moment is not None)
     await entered(runtime, REMINDERS, {reminder.added_by: (reminder.values(), new.values())})
-    return await reminders.change(reminder, runtime.tool_call_id or "", text=text, moment=moment)
+    return await reminders.change(reminder, runtime.tool_call_id or "", text=text, moment=moment, origin=origin)
 
 
 def chosen_of(reminders: Sequence[Reminder], runtime: Runtime) -> Reminder:
@@ -156,6 +163,7 @@ def chosen_of(reminders: Sequence[Reminder], runtime: Runtime) -> Reminder:
     if len(reminders) == 1:
         return reminders[0]
     lang, hidden = runtime.state["lang"], runtime.context.is_shared
+    told([Kept(it.number, it.added_by, it.text, it.values()) for it in reminders], runtime)
     # In words that do not change until the answer comes, and that no farewell has ("see you tomorrow").
     options = {str(it.number): described(it, lang, hidden=hidden) for it in reminders}
     number = interrupt({"question": said("which_entry", lang), "options": options})
@@ -348,7 +356,8 @@ async def _put_off_once(reminder: Reminder, when: str, runtime: Runtime, text: s
     if behind := None if has_rung else without_next(before.moment, present(runtime)):
         reminder = await changed(reminder, runtime, text=reminder.text, moment=behind)
     call = runtime.tool_call_id or ""
-    added = await stored(replace(at, repeat=None), runtime, call, text=text, kind=before.kind)
+    origin = before.origin if text == before.text else None
+    added = await stored(replace(at, repeat=None), runtime, call, text=text, kind=before.kind, origin=origin)
     once, series = (line_of(it, runtime, hidden=runtime.context.is_shared) for it in (added, reminder))
     return said("reminder_put_off", runtime.state["lang"], once=once, series=series)
 

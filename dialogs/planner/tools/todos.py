@@ -16,7 +16,7 @@ from agents.state.talk import Json
 from agents.toolkit import Answer, Runtime, result, traits
 from agents.toolkit.result import Page
 from agents.toolkit.undo import entered
-from dialogs.planner.tools.kept_lists import Kept, Number, Numbers, StoredList, Text, asks
+from dialogs.planner.tools.kept_lists import Kept, Number, Numbers, StoredList, Text, asks, worded_as
 from dialogs.planner.wording import said
 from prompts import FALLBACK
 
@@ -87,7 +87,9 @@ async def put_on_list(texts: Sequence[str], runtime: Runtime, list_name: str = "
         }
         new = [text for text in texts if _key(text) not in same_texts]
         place = {"list": name} if name else {}
-        added = await TODOS.add(runtime, entries, [{"text": text, **place, "done": False} for text in new])
+        added = await TODOS.add(
+            runtime, entries, [{**worded_as(text, runtime), **place, "done": False} for text in new]
+        )
         return [*added, *(same_texts[_key(text)] for text in texts if _key(text) in same_texts)]
 
 
@@ -137,8 +139,8 @@ async def change_todo(number: Number, runtime: Runtime, text: Text | None = None
         todo = next(iter(await TODOS.with_numbers(runtime, [number])), None)
         if todo is None:
             return await TODOS.no_such(runtime, [number])
-        changes = {"text": text, "done": done}
-        value = {**todo.values, **{name: new for name, new in changes.items() if new is not None}}
+        before = {name: old for name, old in todo.values.items() if text is None or name != "origin"}
+        value = {**before, **(worded_as(text, runtime) if text else {}), **({} if done is None else {"done": done})}
         await entered(runtime, TODOS, {todo.key: (todo.values, value)})
         await TODOS.put(runtime, todo.key, value)
         return await TODOS.listed(runtime, [todo.key] if text else [])

@@ -1,8 +1,5 @@
 """A process that rings reminders as a test sets the time.
 
-`python -m tests.dialogs.planner.ringing_process DATABASE TIME SEED` starts it.
-
-TIME is a file with the time of the reminders, in seconds.
 Now and then it kills itself between telling a reminder and taking note of that.
 """
 
@@ -10,7 +7,6 @@ import asyncio
 import os
 import random
 import signal
-import sys
 from pathlib import Path
 
 from agents.memory.inbox import TranscriptLine
@@ -22,9 +18,12 @@ SPEED = 100
 """It looks at the time every 50 ms."""
 
 
-async def main(path: Path, time: Path, chance: random.Random) -> None:
-    """Ring until killed."""
+def ring(path: Path, time: Path, seed: int) -> None:
+    """Ring until killed; the file `time` has the time of the reminders, in seconds."""
+    asyncio.run(_ring(path, time, random.Random(seed)))
 
+
+async def _ring(path: Path, time: Path, chance: random.Random) -> None:
     def now() -> float:
         return float(time.read_text("ascii"))
 
@@ -38,8 +37,3 @@ async def main(path: Path, time: Path, chance: random.Random) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         await Clock(memory, [reminders], deliver, speed=SPEED).run()
-
-
-if __name__ == "__main__":
-    database, clock, seed = sys.argv[1:]
-    asyncio.run(main(Path(database), Path(clock), random.Random(int(seed))))

@@ -18,7 +18,7 @@ from app.cli import command_line
 from app.testing import Chat
 from app.testing.script import Call
 from dialogs.planner.calendar_file import entries
-from dialogs.planner.records import IMPORTED, Reminder
+from dialogs.planner.records import OTHERS, Reminder
 from dialogs.planner.store import Reminders
 from tests.dialogs.planner.room import open_reminders
 
@@ -314,12 +314,12 @@ async def test_what_a_calendar_says_is_no_order(chat: Chat, listing: Call) -> No
     delete = Call("delete_todos", {"numbers": [1]})
     chat.now = lambda: NOW.timestamp()
     chat.expects(supervisor=[Call("plan_things", {"brief": "to-dos"})])
-    for added_by, text, number, asked in (("own", "call mum", 1, 0), (f"{IMPORTED}1", order, 2, 1)):
+    for origin, text, number, asked in (("", "call mum", 1, 0), (OTHERS, order, 2, 1)):
         async with chat.assistant() as assistant:
             at = moment("today at 19:00", "en", NOW.astimezone(BERLIN), BERLIN)
             assert at is not None
             reminders = assistant.services.get(Reminders)
-            await reminders.add("ann", "ann", added_by, text=text, lang="en", moment=at)
+            await reminders.add("ann", "ann", text, text=text, lang="en", moment=at, origin=origin)
         note = Call("add_todos", {"items": ["milk"]})
         chat.expects(planner=[note, "Noted."], observer=["stay"] * (number - 1))
         await chat.says("please keep milk in mind for me")

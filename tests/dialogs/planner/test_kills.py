@@ -2,17 +2,18 @@
 
 import random
 import re
-import subprocess
-import sys
 from collections import Counter
 from datetime import datetime
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
 
 from app.assistant.clocks import GRACE_MS
+from tests.dialogs.planner.ringing_process import ring
 from tests.dialogs.planner.room import BERLIN, open_reminders, set_reminder
 from tests.support.until import moment, until
+from tests.support.warm_process import FORK
 
 MISSED = re.compile(r"⏰ (\d+)( \(missed: .*\))?")
 REMINDERS, APART = 200, 6
@@ -26,7 +27,7 @@ class Ringing:
 
     def __init__(self, path: Path, seed: int) -> None:
         self._path, self._clock, self.chance = path, path.with_name("time"), random.Random(seed)
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._processes = list[BaseProcess]()
         self.kills = 0
 
     def set_time(self, at: float) -> None:
@@ -37,20 +38,19 @@ class Ringing:
 
     def refill(self) -> None:
         """Start a process for each that has ended, most of them by themselves."""
-        fallen = [process for process in self._processes if process.poll() is not None]
+        fallen = [process for process in self._processes if not process.is_alive()]
         self.kills += len(fallen)
         self._processes = [process for process in self._processes if process not in fallen]
-        module = "tests.dialogs.planner.ringing_process"
         while len(self._processes) < 2:
-            seed = self.chance.randrange(10**6)
-            command = [sys.executable, "-m", module, str(self._path), str(self._clock), str(seed)]
-            self._processes.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
+            place = (self._path, self._clock, self.chance.randrange(10**6))
+            self._processes.append(process := FORK.Process(target=ring, args=place, daemon=True))
+            process.start()
 
     def kill(self, most: int = 2) -> None:
         """Kill so many of them."""
         for process in self._processes[:most]:
             process.kill()
-            process.wait()
+            process.join()
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ async def test_nothing_is_promised_where_nothing_rings(tmp_path: Path) -> None:
     async with (
         stage(tmp_path / "rules.db", models) as assistant,
         served(assistant) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as client,
+        httpx.AsyncClient(base_url=url, timeout=300) as client,
     ):
 
         async def completed(words: str) -> str:

@@ -4,12 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from agents.events import ToolEnd
+from agents.events.views import Notice
 from agents.models import Models
 from agents.models.factory import Endpoint, make_model
 from agents.sources.documents.index import DocumentIndex, index_file, index_folder
 from app.testing import Chat
 from app.testing.script import Call
-from prompts import phrase
+from prompts import phrase, sentence
 from tests.support.rules import RulesModel
 
 HOUSE = """# Bicycle
@@ -58,3 +60,16 @@ async def test_the_rules_know_the_follow_ups_of_a_search(house: Chat) -> None:
     assert "4711" in await house.says("search my documents for the front door", "whats the code?")
     assert "changed in March" in await house.says("when was the chain changed")
     assert "4711" in await house.says("and what was the code of the door again?")
+
+
+@pytest.mark.parametrize("lang", ["en", "ru", "zh"])
+async def test_without_the_web_a_search_that_finds_nothing_says_so_once(house: Chat, lang: str) -> None:
+    """The user is not left to believe that the web was searched; a second try in the turn does not say it again."""
+    first, second = (Call("search", {"queries": [query]}) for query in ("cheap flights to Oslo", "flights Oslo"))
+    house.expects(supervisor=[Call("look_things_up")], research=[first, second, "Nothing."])
+
+    await house.says("Search the web for cheap flights to Oslo", lang=lang)
+
+    alone = sentence("research/phrases", "documents_alone", lang)
+    assert [event.message for event in house.events if isinstance(event, Notice)] == [alone]
+    assert [alone in event.object for event in house.events if isinstance(event, ToolEnd)] == [True, True]

@@ -3,13 +3,13 @@
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from prompts import languages, table
 from tests.support.places import ROOT
+from tests.support.warm_python import run_python
 
 SEEN = (
     r"supervisor -> profile",
@@ -28,8 +28,9 @@ SEEN = (
 def played(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Play it in another folder's environment, where nothing is set up."""
     environment = {"PATH": os.environ["PATH"], "DATABASE_URL": f"sqlite:///{folder}/mine.db", "COLUMNS": "500"}
-    command = [sys.executable, "-m", "app", "demo", *arguments]
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    done = run_python("app", "demo", *arguments, folder=ROOT, environment=environment)
+    done.check_returncode()
+    return done
 
 
 @pytest.mark.slow

@@ -27,6 +27,8 @@ DOORS = {
 }
 """What only a door, or a command of another subject, works with."""
 MODELS = {"openai", "langchain_openai", "langchain_anthropic"}
+ENGINE = {"app.assistant.assistant", "app.composition", "agents.nodes", "dialogs", "snowballstemmer"}
+"""What plays turns; rows are read without it."""
 SPECIALISTS = {"icalendar", "dialogs.planner", "dialogs.orders", "dialogs.research"}
 
 
@@ -34,9 +36,9 @@ SPECIALISTS = {"icalendar", "dialogs.planner", "dialogs.orders", "dialogs.resear
     ("command", "idle"),
     [
         (["ask", "hello"], DOORS | MODELS),
-        (["threads"], DOORS | MODELS | SPECIALISTS),
-        (["history", "--thread", "nobody"], DOORS | MODELS | SPECIALISTS),
-        (["notes"], DOORS | MODELS | SPECIALISTS),
+        (["threads"], DOORS | MODELS | SPECIALISTS | ENGINE),
+        (["history", "--thread", "nobody"], DOORS | MODELS | SPECIALISTS | ENGINE),
+        (["notes"], DOORS | MODELS | SPECIALISTS | ENGINE),
         (["check"], DOORS | MODELS),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",

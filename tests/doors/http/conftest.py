@@ -12,5 +12,5 @@ from tests.support.http_door import served
 @pytest.fixture
 async def client(assistant: Assistant) -> AsyncIterator[httpx.AsyncClient]:
     """Call a server without keys."""
-    async with served(assistant) as url, httpx.AsyncClient(base_url=url, timeout=60) as calling:
+    async with served(assistant) as url, httpx.AsyncClient(base_url=url, timeout=300) as calling:
         yield calling

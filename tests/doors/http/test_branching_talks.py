@@ -89,7 +89,7 @@ async def test_each_branch_is_as_if_played_alone(tmp_path: Path, seed: int, mess
         stage(tmp_path / "alone.db", models) as reference,
         stage(tmp_path / "tree.db", models) as assistant,
         served(assistant, KEYS, settings=settings) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as client,
+        httpx.AsyncClient(base_url=url, timeout=300) as client,
     ):
         # Of older turns there is only what was said, which the state is made from.
         assistant.memory.saver.keep = messages
@@ -145,7 +145,7 @@ async def test_the_work_follows_what_is_new(tmp_path: Path, steps: DatabaseSteps
     async with (
         stage(tmp_path / "long.db", models) as assistant,
         served(assistant, KEYS, settings=settings) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as client,
+        httpx.AsyncClient(base_url=url, timeout=300) as client,
     ):
         assistant._turn_count.most = 0
 

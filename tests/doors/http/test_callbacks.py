@@ -14,7 +14,7 @@ from agents.language.text.clean import safe_json
 from agents.memory import Memory
 from agents.memory.inbox import InboxEntry
 from app.assistant import Assistant
-from app.composition.databases import backend_of
+from app.databases import backend_of
 from app.doors.http import callbacks as module
 from app.doors.http.callbacks import Callbacks
 from app.testing.script import Script
@@ -35,7 +35,7 @@ async def pushing(assistant: Assistant, receiver: Service) -> AsyncIterator[http
     async with (
         callbacks,
         served(assistant, callbacks=callbacks) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as client,
+        httpx.AsyncClient(base_url=url, timeout=300) as client,
     ):
         yield client
 
@@ -229,7 +229,7 @@ async def test_an_operator_lets_the_assistant_speak(assistant: Assistant, script
     script.add(supervisor=["Hello.", "Yes, so it is."])
     async with (
         served(assistant, KEYS) as url,
-        httpx.AsyncClient(base_url=url, headers=by(OPERATOR), timeout=60) as client,
+        httpx.AsyncClient(base_url=url, headers=by(OPERATOR), timeout=300) as client,
     ):
         await client.post("/threads/ann/turns", json=HELLO)
         words = {"text": "We close at six.", "id": "s"}

@@ -73,7 +73,7 @@ async def test_every_path_wants_its_scope(assistant: Assistant) -> None:
     """Each path that is described stands in the table; each key, none and a wrong one pass as the table says."""
     async with (
         served(assistant, f"{KEYS}, lab:lab:{LAB}") as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as client,
+        httpx.AsyncClient(base_url=url, timeout=300) as client,
     ):
         paths = (await client.get("/openapi.json")).json()["paths"]
         assert {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods} == {*NEEDED}
@@ -108,7 +108,7 @@ def test_keys_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch, sec
 async def test_callers_do_not_meet(assistant: Assistant, script: Script) -> None:
     """What one key's threads are called is nothing to another key; whoever operates sees all of them."""
     script.add(supervisor=["One.", "Two."])
-    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
+    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
         mine = await client.post("/threads/ann/turns", json=HELLO, headers=by(SHOP))
         assert {event["thread"] for event in mine.json()["events"]} == {"ann"}
         assert (await client.get("/threads/ann", headers=by(OTHER))).status_code == 404

@@ -23,7 +23,7 @@ from agents.models.factory import Endpoint, make_model
 from agents.state.citations import Citation, CitedSource
 from app.assistant import Assistant, Turn
 from app.doors.http.answers import Answer
-from app.doors.http.completions import Reply
+from app.doors.http.completion_reply import Reply
 from app.testing.script import Call, Script
 from prompts import sentence
 from tests.support import takeover
@@ -149,7 +149,7 @@ async def test_why_an_answer_ended(
         Provider.open(cut) as provider,
         talk(tmp_path, provider.url) as assistant,
         served(assistant) as url,
-        httpx.AsyncClient(base_url=f"{url}/v1", timeout=60) as client,
+        httpx.AsyncClient(base_url=f"{url}/v1", timeout=300) as client,
     ):
         for stream in (False, True):
             body = {"model": "dialog-supervisor", "messages": [{"role": "user", "content": "hi"}], "stream": stream}
@@ -225,7 +225,7 @@ async def test_a_model_that_reads_no_prompts(tmp_path: Path) -> None:
     async with (
         stage(tmp_path / "rules.db", models) as assistant,
         served(assistant) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as client,
+        httpx.AsyncClient(base_url=url, timeout=300) as client,
     ):
         for model, status, threads in ((HELPER, 422, 0), (MODEL, 200, 1)):
             body = {"model": model, "messages": [{"role": "user", "content": TITLE}]}
@@ -250,7 +250,7 @@ async def test_a_picture(tmp_path: Path, script: Script, url: str, answer: str, 
     async with (
         stage(tmp_path / "pictures.db", script.models(ROLES)) as assistant,
         served(assistant) as address,
-        httpx.AsyncClient(base_url=address, timeout=60) as client,
+        httpx.AsyncClient(base_url=address, timeout=300) as client,
     ):
         reply = (await client.post("/v1/chat/completions", json=body)).json()
     assert reply["choices"][0]["message"]["content"] == answer
@@ -276,7 +276,7 @@ async def test_the_synchronous_client(assistant: Assistant, script: Script) -> N
 async def test_langchains_client(assistant: Assistant, script: Script) -> None:
     """A program on LangChain streams, asks another model where ours fails, and gets its answer in a form."""
     script.add(supervisor=["One two three.", ModelUnavailable("busy", "openai:gpt", "503")])
-    async with served(assistant) as url, httpx.AsyncClient(trust_env=False, timeout=60) as transport:
+    async with served(assistant) as url, httpx.AsyncClient(trust_env=False, timeout=300) as transport:
         model = ChatOpenAI(
             base_url=f"{url}/v1", model=MODEL, api_key=SecretStr("none"), http_async_client=transport, max_retries=0
         )

@@ -48,7 +48,7 @@ async def listening(client: httpx.AsyncClient, path: str = EVENTS, **headers: st
 
 async def next_of(events: Reading, count: int) -> list[str]:
     """Return the next events of a stream, each in a word."""
-    got = [await asyncio.wait_for(anext(events), 20) for _ in range(count)]
+    got = [await asyncio.wait_for(anext(events), 120) for _ in range(count)]
     return [f"{event['type']} {event.get('text', event.get('prompt', event.get('dialog')))}" for event in got]
 
 
@@ -58,7 +58,7 @@ async def test_a_turn_and_what_is_said_unasked(client: httpx.AsyncClient, script
     await client.post(TURNS, json={"text": "before"})
     async with listening(client) as events:
         told = (await client.post(SAY, json={"text": "The shop closes at six.", "id": "s"})).json()["event"]
-        said = await asyncio.wait_for(anext(events), 20)
+        said = await asyncio.wait_for(anext(events), 120)
         assert said == told
         assert (said["seq"] > 0, said["turn"]) == (True, 1)
         await client.post("/threads/bob/say", json={"text": "Elsewhere."})
@@ -73,9 +73,9 @@ async def test_a_question_of_a_tool(client: httpx.AsyncClient, script: Script) -
     script.add(supervisor=[Call("plan_things", {"brief": "list"})], planner=planner)
     async with listening(client) as events:
         await client.post(TURNS, json={"text": "no list"})
-        got = [await asyncio.wait_for(anext(events), 20)]
+        got = [await asyncio.wait_for(anext(events), 120)]
         while got[-1]["type"] != "turn.end":
-            got.append(await asyncio.wait_for(anext(events), 20))
+            got.append(await asyncio.wait_for(anext(events), 120))
     question = next(event for event in got if event["type"] == "interrupt")
     assert [option["id"] for option in question["options"]][:1] == [YES]
     assert got[got.index(question) + 1]["shown"]
@@ -85,17 +85,17 @@ async def test_a_question_of_a_tool(client: httpx.AsyncClient, script: Script) -
 async def test_nothing_is_lost_or_doubled_at_any_cut(assistant: Assistant, script: Script) -> None:
     """Whoever comes back behind any event gets exactly the rest, from another process as well."""
     script.add(supervisor=["Hello.", "Fine."])
-    async with served(assistant) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
+    async with served(assistant) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
         await client.post(TURNS, json={"text": "hello"})
         await client.post(SAY, json={"text": "Between."})
         await client.post(TURNS, json={"text": "how are you?"})
-    async with served(assistant) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
+    async with served(assistant) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
         async with listening(client, last_event_id="0") as events:
-            whole = [await asyncio.wait_for(anext(events), 20) for _ in range(7)]
+            whole = [await asyncio.wait_for(anext(events), 120) for _ in range(7)]
         assert [event["type"] for event in whole[:4]] == ["turn.start", "message", "turn.end", "message"]
         for place, event in enumerate(whole[:-1]):
             async with listening(client, last_event_id=str(event["seq"])) as events:
-                rest = [await asyncio.wait_for(anext(events), 20) for _ in whole[place + 1 :]]
+                rest = [await asyncio.wait_for(anext(events), 120) for _ in whole[place + 1 :]]
             assert rest == whole[place + 1 :]
 
 
@@ -103,7 +103,7 @@ async def test_nothing_is_lost_or_doubled_at_any_cut(assistant: Assistant, scrip
 async def test_a_person_and_an_end(assistant: Assistant, script: Script) -> None:
     """An operator's words come with their name; the stream ends when the thread is forgotten."""
     script.add(supervisor=["Hello."])
-    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
+    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
         await client.post(TURNS, json={"text": "hi"}, headers=by(SHOP))
         async with listening(client, **by(SHOP)) as events:
             await client.put("/threads/shop:ann/seat", json={}, headers=by(OPERATOR))
@@ -135,7 +135,7 @@ async def test_who_may_listen(assistant: Assistant, script: Script) -> None:
     """A key or the session of a browser opens a stream of its own threads; signing out ends it, and others stay."""
     script.add(supervisor=["Hi.", "Hello."])
     page = {"HX-Request": "true"}
-    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
+    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
         assert (await client.get(EVENTS)).status_code == 401
         assert (await client.get(EVENTS, headers=by("w" * 20))).status_code == 401
         assert (await client.get(EVENTS, headers=by(SHOP) | {"Last-Event-ID": "x"})).status_code == 422

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 import app.doors.http
-from app.doors.http import completions, exchange, front_ends, service
+from app.doors.http import completion_reply, exchange, front_ends, service
 
 SEEDS = (
     *("\n", " ", "x", "a ", "\t\n ", "user: ", "user:\n", "human : x\n", "- ", "::", "[", "[::", "1.", "%2f", "-a"),
@@ -163,7 +163,7 @@ async def test_no_request_is_read_in_more_calls(client: httpx.AsyncClient, body:
             nonlocal calls
             calls += event in ("call", "c_call")
 
-        request = {"model": completions.MODEL, **body(size)}
+        request = {"model": completion_reply.MODEL, **body(size)}
         sys.setprofile(count)
         try:
             answer = await client.post("/v1/chat/completions", json=request)

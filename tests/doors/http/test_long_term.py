@@ -15,7 +15,7 @@ async def test_the_memory_of_a_user_is_read_and_deleted(assistant: Assistant, sc
     keys = f"shop:talk:{SHOP}, other:talk:{OTHER}"
     script.add(supervisor=[Call("plan_things", {"brief": "-"})])
     script.add(planner=[Call("add_todos", {"items": ["buy paint"]}), "It is on the list."])
-    async with served(assistant, keys) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
+    async with served(assistant, keys) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
         client.headers.update(by(SHOP))
         await client.post("/threads/t/turns", json={"text": "put paint on my list", "user": "ann"})
         assert (await client.get("/users/ann/memory")).json()["memory"] == []

@@ -39,7 +39,7 @@ async def client(assistant: Assistant) -> AsyncIterator[httpx.AsyncClient]:
     settings = without_file(Settings).model_copy(update={"front_ends": read_front_ends(FRONT_ENDS)})
     async with (
         served(assistant, KEYS, settings=settings) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as calling,
+        httpx.AsyncClient(base_url=url, timeout=300) as calling,
     ):
         yield calling
 
@@ -189,7 +189,7 @@ async def test_a_model_is_told_whose_words_a_file_has(tmp_path: Path, script: Sc
         reader = FileReader(assistant, None, 10_000)
         async with (
             served(assistant, KEYS, reader=reader) as url,
-            httpx.AsyncClient(base_url=url, timeout=60) as client,
+            httpx.AsyncClient(base_url=url, timeout=300) as client,
         ):
             ann = account(client, "nobody")
             await ann.says("what is it?", CONTEXT.format(name="a.txt", document="Rum.", words="what is it?"))

@@ -33,7 +33,7 @@ async def paths_of(client: httpx.AsyncClient) -> dict[str, Any]:
 
 async def test_a_wrong_thread_is_told(assistant: Assistant) -> None:
     """Every path of a thread but those that may come first says that there is none, whoever asks."""
-    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
+    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
         asked = [
             (method.upper(), path)
             for path, methods in (await paths_of(client)).items()
@@ -161,7 +161,7 @@ async def test_new_names_escape_no_limit_of_a_key(assistant: Assistant, script: 
     """New users and threads each time, and a thread that is forgotten between, count for their key; others go on."""
     script.add(supervisor=["Hello."] * 5)
     assistant._player.limits = replace(assistant.limits, key_turns_per_hour=3)
-    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
+    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
 
         async def status(number: int, key: str) -> int:
             path, body, headers = form(f"t{number % 2}", f"u{number}")
@@ -178,7 +178,7 @@ async def test_one_user_uses_up_no_key(assistant: Assistant, script: Script) -> 
     script.add(supervisor=["Hello."] * 3)
     assistant._player.limits = replace(assistant.limits, key_turns_per_hour=3)
     assistant._turn_count.most = 2
-    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
+    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
         said = [await client.post(*turn("t", "ann")[:1], json=turn("t", "ann")[1], headers=by(SHOP)) for _ in range(6)]
         codes = [[event["code"] for event in one.json()["events"] if event["type"] == "error"] for one in said]
         assert codes == [[], [], *[["many_turns"]] * 4]

@@ -90,7 +90,7 @@ async def test_they_last_until_the_thread_is_forgotten(tmp_path: Path, script: S
 async def test_they_are_the_operators(assistant: Assistant, script: Script) -> None:
     """Whoever may only talk neither reads nor sets them, and does not find them in an export."""
     script.add(supervisor=["Hello."])
-    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
+    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
         mine, export = by(OPERATOR), {"url": "/threads/ann/export", "params": {"form": "json"}}
         of_shop = "/threads/shop:ann"
         await client.post(TURNS, json={"text": "hello"}, headers=by(SHOP))

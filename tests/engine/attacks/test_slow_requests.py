@@ -46,7 +46,7 @@ async def connect(url: str, stack: AsyncExitStack, content: bytes) -> Streams:
 
 async def is_closed(streams: Streams) -> bool:
     """Read to the end; the server has closed the connection when there is one."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         await streams[0].read()
     return True
 

@@ -29,7 +29,7 @@ async def trouble_of(answer: bytes, monkeypatch: pytest.MonkeyPatch) -> tuple[st
     async with Provider.open(answer) as server:
         monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", server.url.removesuffix("/v1"))
         monkeypatch.setenv("GOOGLE_API_KEY", "none")
-        model = make_model("google_genai:gemini-3-pro-preview", Endpoint(timeout=10, retries=0))
+        model = make_model("google_genai:gemini-3-pro-preview", Endpoint(timeout=60, retries=0))
         with pytest.raises(ModelUnavailable) as failure:
             await reply([model], PROMPT, [], Listener("x", lambda _: None))
         return failure.value.trouble, len(server.bodies)

@@ -37,7 +37,7 @@ HEALED = ("hand-over", "write", "context too long", "chain of three")
 async def visits(folder: Path, kind: str, *threads: str) -> AsyncIterator[Sequence[Visit]]:
     """Open the application with a model behind a kind of rules, and one visit for each thread."""
     async with strict_server().open() as url, httpx.AsyncClient(trust_env=False) as client:
-        endpoint = Endpoint(key=SecretStr("k"), base_url=f"{url}/{kind}/v1", timeout=10)
+        endpoint = Endpoint(key=SecretStr("k"), base_url=f"{url}/{kind}/v1", timeout=60)
         wanted = {"default": Parameters.model_validate(PARAMETERS.get(kind, {}))}
         async with stage(folder / "talk.db", make_models("openai:m", {}, None, endpoint, wanted)) as assistant:
             journal = Journal(url, client)

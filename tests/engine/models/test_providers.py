@@ -20,7 +20,7 @@ from tests.support.endpoint_talk import PLAN, calls, errors, says, tools, turn
 from tests.support.scripted_assistant import said, stage, todos
 
 pytestmark = pytest.mark.slow
-ONCE = Endpoint(timeout=10, retries=0)
+ONCE = Endpoint(timeout=60, retries=0)
 OTHERS = ["anthropic:m", "google_genai:m"]
 EVERY = ["openai:m", *OTHERS]
 
@@ -35,7 +35,7 @@ def served(mock: LLMock, monkeypatch: pytest.MonkeyPatch) -> LLMock:
 
 def endpoint(model: str, mock: LLMock, **options: Any) -> Endpoint:
     """Return how the model is asked, which is tried once only."""
-    return Endpoint(timeout=10, retries=0, base_url=mock.base_url() if model.startswith("openai") else None, **options)
+    return Endpoint(timeout=60, retries=0, base_url=mock.base_url() if model.startswith("openai") else None, **options)
 
 
 @asynccontextmanager

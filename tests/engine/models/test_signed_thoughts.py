@@ -118,7 +118,7 @@ async def opened(folder: Path, provider: str, server: Provider, monkeypatch: pyt
         monkeypatch.setenv(name, address)
     for name in ("ANTHROPIC_API_KEY", "GOOGLE_API_KEY"):
         monkeypatch.setenv(name, "none")
-    models = make_models(f"{provider}:{NAMES[provider]}", {}, None, Endpoint(timeout=10, retries=0))
+    models = make_models(f"{provider}:{NAMES[provider]}", {}, None, Endpoint(timeout=60, retries=0))
     return stage(folder / "talk.db", models)
 
 

@@ -28,7 +28,7 @@ TOOL = {"type": "function", "function": {"name": "f", "description": "F.", "para
 
 def endpoint(url: str) -> Endpoint:
     """Return how a server is asked, which is tried once only."""
-    return Endpoint(key=SecretStr("key"), base_url=url, timeout=10, retries=0)
+    return Endpoint(key=SecretStr("key"), base_url=url, timeout=60, retries=0)
 
 
 def model_at(url: str, **parameters: Any) -> Model:

@@ -6,7 +6,6 @@ import signal
 import socket
 import sqlite3
 import sys
-from asyncio.subprocess import DEVNULL, Process
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
@@ -18,8 +17,8 @@ import pytest
 
 from tests.doors.http.open_webui import FRONT_ENDS, Account
 from tests.support.http_door import KEYS
-from tests.support.places import ROOT
 from tests.support.until import until
+from tests.support.warm_process import WarmProcess
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("planner")]
 CHANGES = (3, 15, 40)
@@ -34,7 +33,7 @@ class Service:
 
     path: Path
     port: int
-    process: Process | None = field(default=None, init=False)
+    process: WarmProcess | None = field(default=None, init=False)
 
     async def start(self, client: httpx.AsyncClient) -> None:
         """Start the process, and wait until it answers."""
@@ -45,12 +44,8 @@ class Service:
             "FRONT_ENDS": FRONT_ENDS,
             "TURNS_PER_HOUR": "0",
         }
-        self.process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "app", "serve", "--port", str(self.port)),
-            cwd=ROOT,
-            env={**os.environ, **own},
-            stderr=DEVNULL,
-        )
+        environment = {**os.environ, **own}
+        self.process = await WarmProcess.start("serve", "--port", str(self.port), environment=environment)
 
         async def is_ready() -> bool:
             with suppress(httpx.TransportError):
@@ -96,7 +91,7 @@ async def test_a_server_that_is_killed_on_its_way_to_branches(tmp_path: Path) ->
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     service, cut = Service(tmp_path / "branch.db", port), 0
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=300) as client:
         await service.start(client)
         try:
             for changes in CHANGES:

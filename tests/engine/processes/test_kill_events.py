@@ -35,7 +35,7 @@ class Listener:
     async def listen(self, url: str) -> None:
         """Read until the end."""
         place = coming = "0"
-        async with httpx.AsyncClient(base_url=url, timeout=60) as client:
+        async with httpx.AsyncClient(base_url=url, timeout=300) as client:
             while len(self.seen) < NOTICES:
                 with suppress(httpx.TransportError):
                     async with client.stream("GET", self.path, headers={"Last-Event-ID": place}) as stream:
@@ -84,7 +84,7 @@ async def test_notices_ring_once(tmp_path: Path) -> None:
             await moment(0.1, chance=chance)
             await server.end(chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM]))
         await server.start()
-        await asyncio.wait_for(listening, 60)
+        await asyncio.wait_for(listening, 120)
         await server.end(signal.SIGTERM)
     async with stage(database, Script().models(ROLES)) as assistant:
         for thread, listener in listeners.items():

@@ -36,7 +36,7 @@ class Client:
 
     async def talk(self, over: asyncio.Event) -> None:
         """Send messages until it is over."""
-        async with httpx.AsyncClient(base_url=self.url, timeout=60) as client:
+        async with httpx.AsyncClient(base_url=self.url, timeout=300) as client:
             while not over.is_set() or not self.seen:
                 self.sent.append(f"w{len(self.sent):04}")
                 await until(partial(self._answered, client, self.sent[-1]), pause=0.05)

@@ -1,11 +1,8 @@
 """Ctrl-C in the command line."""
 
-import asyncio
 import json
 import os
 import signal
-import sys
-from asyncio.subprocess import PIPE, Process
 from pathlib import Path
 
 import pytest
@@ -13,14 +10,14 @@ import pytest
 from app.testing.script import Script
 from prompts import phrase
 from tests.support.odd_provider import Provider, words
-from tests.support.places import ROOT
 from tests.support.scripted_assistant import ROLES, THREAD, script_lines, stage
 from tests.support.user_words import bare
+from tests.support.warm_process import WarmProcess
 
 MANY = " ".join(f"word{number}" for number in range(300))
 
 
-async def ask(server: Provider, folder: Path, *command: str) -> Process:
+async def ask(server: Provider, folder: Path, *command: str) -> WarmProcess:
     """Start `python -m app ask` with the model behind `server`."""
     variables = {
         "LLM_MODEL": "openai:m",
@@ -29,12 +26,11 @@ async def ask(server: Provider, folder: Path, *command: str) -> Process:
         "DATABASE_URL": f"sqlite:///{folder}/talk.db",
         "APP_LANG": "en",
     }
-    arguments = ["-m", "app", "ask", *command, "--thread", THREAD]
-    env = {**os.environ, **variables}
-    return await asyncio.create_subprocess_exec(sys.executable, *arguments, cwd=ROOT, env=env, stdout=PIPE, stderr=PIPE)
+    environment = {**os.environ, **variables}
+    return await WarmProcess.start("ask", *command, "--thread", THREAD, environment=environment, is_read=True)
 
 
-async def ended(process: Process) -> tuple[int | None, str, str]:
+async def ended(process: WarmProcess) -> tuple[int | None, str, str]:
     """Wait for a process; return its exit code and what it said on stdout and stderr."""
     out, err = await process.communicate()
     return process.returncode, out.decode(), err.decode()
@@ -71,7 +67,6 @@ async def test_ctrl_c_in_mid_answer_as_json(tmp_path: Path) -> None:
     """With --json the message that ends a stopped answer holds exactly the tokens told before it."""
     async with Provider.open(words(MANY), pace=0.02) as server:
         process = await ask(server, tmp_path, "count", "--json")
-        assert process.stdout is not None
         output = ""
         while '"token"' not in output:
             output += (await process.stdout.readline()).decode()
@@ -87,7 +82,7 @@ async def test_ctrl_c_in_mid_answer_as_json(tmp_path: Path) -> None:
 @pytest.mark.slow
 async def test_ctrl_c_before_the_first_word(tmp_path: Path, script: Script) -> None:
     """Ctrl-C while the model still thinks leaves an empty answer, and a thread that goes on and tells it."""
-    async with Provider.open(words(MANY), words("Gladly."), pace=1) as server:
+    async with Provider.open(words(MANY), words("Gladly."), pace=60) as server:
         assert await interrupted(server, tmp_path, after=1) == (130, "", "⏹ stopped\n")
         async with stage(tmp_path / "talk.db", script.models(ROLES)) as assistant:
             assert await script_lines(assistant) == ["user: count", "supervisor:  ^C"]

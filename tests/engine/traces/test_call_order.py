@@ -69,7 +69,7 @@ async def read() -> str:
 @tool
 async def meet(name: str) -> str:
     """Come only when another one comes."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         await MEETING.wait()
     return f"{name} came"
 

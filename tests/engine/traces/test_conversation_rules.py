@@ -2,13 +2,15 @@
 
 import pytest
 
+from agents.state.message_notes import notes_of
 from app.testing import Chat
 from app.testing.script import Call, Line
-from prompts import phrase
+from prompts import phrase, title_of
 
 pytestmark = pytest.mark.needs("planner", "profile")
 PLAN: list[Line] = [Call("plan_things", {"brief": "to-dos"})]
 MEET: list[Line] = [Call("get_acquainted", {"brief": "a profile"})]
+BOTH: list[Line] = [[Call("plan_things", {"brief": "to-dos"}), Call("get_acquainted", {"brief": "a profile"})]]
 MILK = Call("add_todos", {"items": ["milk", "bread"]})
 
 
@@ -65,6 +67,37 @@ async def test_a_correction_is_heard_by_who_has_just_noted(chat: Chat, text: str
     await chat.says(text, lang=lang)
     assert (await chat.state())["forms"]["profile"]["experience"] == "11 years"
     assert (await chat.state())["dialog"] == "profile"
+
+
+@pytest.mark.parametrize(
+    ("text", "lang"), [("no wait, oat milk", "en"), ("ой нет, овсяное молоко", "ru"), ("不对,燕麦奶", "zh")]
+)
+async def test_a_correction_reaches_who_leads_no_more(chat: Chat, text: str, lang: str) -> None:
+    """Another dialog has begun in the same turn: the one that noted is called back, and no other model is asked."""
+    chat.expects(supervisor=BOTH, planner=[MILK, "Noted."], profile=["And your skills?"])
+    await chat.says("and here is something for you", lang=lang)
+    assert (await chat.state())["dialog"] == "profile"
+    chat.expects(planner=[Call("change_todo", {"number": 1, "text": "oat milk"}), "Oat milk it is."])
+    trace = await chat.says(text, lang=lang)
+    assert "correction (free): switch -> planner" in trace
+    assert await todos(chat) == ["oat milk", "bread"]
+
+
+@pytest.mark.parametrize(
+    ("text", "lang"), [("please delete it", "en"), ("пожалуйста, убери это", "ru"), ("请把它删掉", "zh")]
+)
+async def test_it_is_what_was_done_last(chat: Chat, text: str, lang: str) -> None:
+    """Whoever leads is told what was done last and who has it, where the message points at something."""
+    chat.expects(supervisor=BOTH, planner=[MILK, "Noted."], profile=["And your skills?"])
+    await chat.says("and here is something for you", lang=lang)
+    chat.expects(profile=[Call("hand_back", {"reason": text, "target": "planner"})], observer=["stay"])
+    chat.expects(planner=[Call("delete_todos", {"numbers": [1]}), "Gone."])
+    await chat.says(text, lang=lang)
+    chat.script.queues.clear()
+    assert await todos(chat) == ["bread"]
+    [told] = [note for message in await chat.messages("profile") for note in notes_of(message).get("context", [])]
+    tool = chat.speakers.dialogs["planner"].tool
+    assert told == phrase("last_done", lang, text="1. milk", title=title_of("planner", lang), tool=tool)
 
 
 async def test_an_order_is_no_correction(chat: Chat) -> None:

@@ -1,6 +1,7 @@
 """Talks that nobody has thought of: what is kept as said or shown was seen, and what was done is told in its turn."""
 
 import asyncio
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -278,16 +279,9 @@ async def _talk(turns: Sequence[UserTurn], path: Path) -> None:
             await talk.play(f"m{number}", turn)
 
 
-@tried(6)
-@given(st.lists(TURNS, min_size=10, max_size=10))
+@pytest.mark.slow
+@tried(int(os.environ.get("RANDOM_TALKS", "50")))
+@given(st.lists(TURNS, min_size=14, max_size=14))
 def test_nothing_is_lost_unsaid(tmp_path: Path, turns: Sequence[UserTurn]) -> None:
     """Words, cards, questions, hand-overs, failures, stops: what is kept was seen, and what was written is told."""
-    asyncio.run(_talk(turns, tmp_path / f"{mark()}.db"))
-
-
-@pytest.mark.slow
-@tried(130)
-@given(st.lists(TURNS, min_size=14, max_size=14))
-def test_nothing_is_lost_unsaid_in_many_talks(tmp_path: Path, turns: Sequence[UserTurn]) -> None:
-    """The same in many long talks."""
     asyncio.run(_talk(turns, tmp_path / f"{mark()}.db"))

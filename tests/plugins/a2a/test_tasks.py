@@ -26,7 +26,7 @@ ADD, DELETE = Call("add_todos", {"items": ["milk", "tea"]}), Call("delete_todos"
 async def peer(url: str, key: str = "") -> AsyncIterator[Client]:
     """Open the client of another agent."""
     headers = by(key) if key else {}
-    async with httpx.AsyncClient(headers=headers, timeout=60, trust_env=False) as transport:
+    async with httpx.AsyncClient(headers=headers, timeout=300, trust_env=False) as transport:
         factory = ClientFactory(ClientConfig(httpx_client=transport, streaming=True))
         client = await factory.create_from_url(url)
         yield client

@@ -8,11 +8,10 @@ import yaml
 
 from agents.errors import ContractError
 from agents.events import trace
-from app.agent_file import SHARED
 from app.assistant import Turn
 from app.cli import command_line
 from app.composition import discover, discover_checked, make_models, open_assistant
-from app.plugins.agent_files import AgentFilesSettings
+from app.plugins.agent_files import SHARED, AgentFilesSettings
 from app.settings import Settings, read
 from dialogs import STEPS
 

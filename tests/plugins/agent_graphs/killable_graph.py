@@ -9,7 +9,7 @@ the database. A step is a trip to the database.
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from app.composition import discover, open_services, plugins_found, tables_of
 from app.testing import compose
 from app.testing.script import Asked, Call, Line, Script, ScriptModel
 from dialogs import Dialog
+from observers import Observer
 from tests.support.killable_process import Request, serve
 from tests.support.killable_writes import Steps, count
 
@@ -39,8 +40,12 @@ class Teller(Script):
     """Models that do what is due next, whatever process they are in."""
 
     def __init__(self, life: int) -> None:
-        # A provider never gives two calls the same id, and neither may two lives.
-        super().__init__(asked=[Asked("nobody", [], [])] * (1000 * life))
+        super().__init__()
+        self.live(life)
+
+    def live(self, life: int) -> None:
+        """Begin a life: a provider never gives two calls the same id, and neither may two lives."""
+        self.asked = [Asked("nobody", [], [])] * (1000 * life)
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
         """Return what the role says next."""
@@ -128,20 +133,25 @@ class Till:
         return Speakers(speakers.supervisor, {**speakers.dialogs, **dialogs})
 
 
-found = cache(discover)
+@cache
+def staff() -> tuple[Till, Speakers, Mapping[str, Observer]]:
+    """Make the graphs once, for all processes that are forked later."""
+    till, (speakers, watching) = Till(Path(), life=0), discover()
+    return till, till.beside(speakers), watching
 
 
 async def play(request: Request, pipe: int) -> None:
     """Play a turn."""
-    speakers, watching = found()
-    till, steps = Till(Path(request.database), request.life), Steps(request.step)
+    (till, speakers, watching), steps = staff(), Steps(request.step)
+    till.path = Path(request.database)
+    till.script.live(request.life)
     count(steps)
     turn = Turn(thread=request.thread, text=request.text, id=request.id, source=request.source)
     async with (
         open_memory(f"sqlite:///{till.path}", tables=tables_of(plugins_found())) as memory,
         open_services(plugins_found(), memory) as services,
     ):
-        assistant = compose(memory, till.script, till.beside(speakers), watching, services=services)
+        assistant = compose(memory, till.script, speakers, watching, services=services)
         async for event in assistant.play(turn):
             os.write(pipe, json.dumps(event.plain()).encode() + b"\n")
             steps.begun = (steps.begun or event.type == request.since) and event.type != "turn.end"

@@ -177,7 +177,7 @@ async def test_choices_and_forms(
     async with (
         stage(tmp_path / "shop.db", script.models(ROLES), change=with_shop) as assistant,
         served(assistant) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as client,
+        httpx.AsyncClient(base_url=url, timeout=300) as client,
     ):
         [interrupt] = (await run_of(client, asked("r1", "send it back")))[-1].outcome.interrupts
         assert interrupt.response_schema["type"] == kind
@@ -189,7 +189,7 @@ async def test_choices_and_forms(
 async def test_who_may_run(assistant: Assistant, script: Script) -> None:
     """A run needs a key; what one key calls a thread is nothing to another, and its name does not leak."""
     script.add(supervisor=["Hello."])
-    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
+    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
         assert (await client.post("/agui", json=asked("r1", "hello"))).status_code == 401
         events = await run_of(client, asked("r1", "hello"), **by(SHOP), x_user_id="bob")
         assert "shop:" not in str(events)
@@ -281,7 +281,7 @@ async def test_files(tmp_path: Path, script: Script) -> None:
     async with (
         stage(tmp_path / "files.db", script.models(ROLES)) as assistant,
         served(assistant) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as client,
+        httpx.AsyncClient(base_url=url, timeout=300) as client,
     ):
         assert said(await run_of(client, body)) == ["I could not open the picture.", "A dot."]
     assert PIXEL in str(script.asked[0].messages)

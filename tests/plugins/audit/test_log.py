@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.composition.databases import backend_of
+from app.databases import backend_of
 from app.plugins.audit.log import DAY_MS, TABLES, Audit
 
 pytestmark = pytest.mark.both

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable, Sequence
 from itertools import count
-from pathlib import Path
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage
@@ -15,11 +14,12 @@ from app.composition import discover
 from app.plugins.lab.cases import Case, CaseTurn, Expected, ExpectedCall
 from app.plugins.lab.desk_session import DeskCall, reply_of
 from app.plugins.lab.folder import lab_folder
+from app.plugins.lab.pages.runs import NEW
 from app.plugins.lab.runs import RunOrder, run_cases, summaries, table_lines
 from app.plugins.lab.simulation import SimulatedUser, Talks, UserWish, simulate
 from app.plugins.lab.variants import LabVariant
 from app.settings import Settings
-from app.yaml_file import parsed, validated
+from app.yaml_file import validated
 from prompts import card
 from tests.support.rules import RulesModel
 
@@ -39,7 +39,6 @@ CLERK = SimulatedUser(
 )
 WRONG = SimulatedUser(wishes=(UserWish(says=("what time is it?",), expect=Expected(never_calls=("current_time",))),))
 """A user with whom every talk goes wrong."""
-SAMPLE = Path("app/plugins/lab/pages/templates/new_users.html").read_text("utf-8")
 Answer = Callable[[RulesModel, list[BaseMessage], Sequence[ToolSchema]], AIMessage]
 
 
@@ -145,6 +144,6 @@ async def test_a_hundred_cases_with_two_sets_of_parameters(settings: Settings) -
 
 async def test_the_sample_of_the_page_works_at_the_first_click(settings: Settings) -> None:
     """The user that a new form offers talks without a failure: a wish that is said twice may get the same answer."""
-    lab_folder().write("users", "sample", parsed(SAMPLE, SimulatedUser, "YAML"))
+    lab_folder().write("users", "sample", NEW["users"])
     outcome = await simulate(settings, Talks(talks=3, turns=8))
     assert (outcome.turns, outcome.failures) == (24, {})

@@ -3,7 +3,6 @@
 import argparse
 import asyncio
 import json
-import multiprocessing
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -13,7 +12,6 @@ from agents.memory import Memory
 
 FROZEN = 3.0
 """Seconds after which a process counts as frozen."""
-FORK = multiprocessing.get_context("forkserver")
 
 
 @dataclass(frozen=True)

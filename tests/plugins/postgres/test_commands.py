@@ -12,7 +12,7 @@ import pytest
 from agents.errors import ConfigError
 from app.cli.command_line import main
 from app.composition import plugins_found, tables_of
-from app.composition.databases import backend_of
+from app.databases import backend_of
 from tests.support.postgres_server import PostgresServer, programs
 
 pytestmark = pytest.mark.slow

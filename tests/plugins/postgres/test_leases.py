@@ -15,7 +15,7 @@ import pytest
 from agents.errors import DatabaseError
 from agents.memory import Memory
 from agents.memory.inbox import TranscriptLine
-from app.composition.databases import backend_of
+from app.databases import backend_of
 from app.plugins.postgres import locks
 from tests.support.postgres_server import PostgresServer
 from tests.support.simulated_time import advance
@@ -27,7 +27,7 @@ HOLDER = """
 import asyncio, sys
 from agents.errors import DatabaseError
 from agents.memory.inbox import InboxEntry
-from app.composition.databases import backend_of
+from app.databases import backend_of
 
 async def main():
     async with backend_of(sys.argv[1]).open() as memory, memory.locks.hold("t"):
@@ -221,7 +221,7 @@ async def test_a_connection_that_dies_in_a_query(memory: Memory, monkeypatch: py
         return await works(holder, sql, key)
 
     monkeypatch.setattr(locks._Holder, "does", does)
-    async with asyncio.timeout(30), memory.locks.hold("t"):
+    async with asyncio.timeout(120), memory.locks.hold("t"):
         told = await memory.transcript.tell("t", TranscriptLine("assistant", "supervisor", "Said.", 0, "s", 1))
     assert faults == []
     assert [line.text for line in await memory.transcript.lines("t", after=told.row - 1)] == ["Said."]

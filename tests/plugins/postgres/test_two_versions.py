@@ -17,7 +17,7 @@ from tests.support.postgres_server import PostgresServer
 from tests.support.worker_fleet import Fleet
 
 THREADS = 8
-BY_EACH = 12
+BY_EACH = 8
 """Answers that each version gives at least while both play."""
 PRESENT, NEXT = "Set", "Written down"
 """How an answer of each version begins."""

@@ -16,15 +16,16 @@ from multiprocessing.process import BaseProcess
 
 from agents.events import Error, Message
 from app.assistant import Assistant, Turn
-from app.composition.databases import backend_of
+from app.databases import backend_of
 from app.plugins.postgres import locks, worker
 from app.plugins.postgres.playing import open_handing, play_for_doors
 from app.process.exit_codes import STORAGE
 from app.process.tasks import cancel
 from app.settings import Settings
-from tests.plugins.postgres.chaos import FORK, FROZEN, Chaos, Outcome, Plan, main
+from tests.plugins.postgres.chaos import FROZEN, Chaos, Outcome, Plan, main
 from tests.support.postgres_server import PostgresServer, running
 from tests.support.until import moment
+from tests.support.warm_process import FORK
 
 GONE = 4.0
 """Seconds after which a worker counts as dead."""
@@ -164,7 +165,6 @@ class WorkerChaos(Chaos):
 
 def befall(plan: Plan) -> DoorOutcome:
     """Start a server and have a plan befall it. Raises FileNotFoundError if PostgreSQL is not installed."""
-    FORK.set_forkserver_preload(["tests.plugins.postgres.worker_chaos"])
     with running(fsync="on") as server:
         chaos = WorkerChaos(plan, server)
         asyncio.run(chaos.run())

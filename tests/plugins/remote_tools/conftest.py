@@ -50,7 +50,7 @@ def library_port() -> Iterator[int]:
     command = [sys.executable, "-m", "tests.plugins.remote_tools.mcp_server", "http", str(port)]
     process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "SHELF": "A1"})
     try:
-        ends = time.monotonic() + 60
+        ends = time.monotonic() + 120
         while not _listens(port):
             assert process.poll() is None, "the library has ended"
             assert time.monotonic() < ends, "the library does not listen"

@@ -15,7 +15,7 @@ from agents.toolkit.descriptions import from_source
 from agents.toolkit.notation import notation
 from agents.toolkit.schema import Translation
 from agents.toolkit.speaker import Speaker, Speakers
-from app.composition.served_tools import note_changes
+from app.composition.served_tools import accept, as_accepted
 from app.plugins.remote_tools.files import ServerTool
 from app.plugins.remote_tools.mcp import (
     LARGEST_SCHEMA,
@@ -167,8 +167,8 @@ CHANGES: dict[str, Tool] = {
 
 
 @pytest.mark.parametrize("changed", CHANGES.values(), ids=CHANGES)
-async def test_a_change_between_starts_is_told(changed: Tool, tmp_path: Path) -> None:
-    """Once, with the tool's name and its file; the first start and an unchanged tool are not told."""
+async def test_a_changed_tool_waits_for_the_operator(changed: Tool, tmp_path: Path) -> None:
+    """Nobody has it until its description is accepted; at the first start, and unchanged, everybody has it."""
 
     def speakers(description: Tool) -> Speakers:
         @tool
@@ -176,13 +176,25 @@ async def test_a_change_between_starts_is_told(changed: Tool, tmp_path: Path) ->
             """Find."""
             return q
 
-        offer = from_source(find, "mcp.yaml: servers.s.tools.find", fingerprint(description))
+        offer = from_source(find, "mcp.yaml: servers.s.tools.find", fingerprint(description, ServerTool()))
         return Speakers(Speaker(name=SUPERVISOR, tools=[offer]), {})
 
     first = offered(q={"type": "string"}) if "q" in changed.inputSchema["properties"] else offered()
     async with open_memory(f"sqlite:///{tmp_path}/d.db") as memory:
-        assert await note_changes(memory.store, speakers(first)) == []
-        assert await note_changes(memory.store, speakers(first)) == []
-        [line] = await note_changes(memory.store, speakers(changed))
-        assert line.startswith("mcp.yaml: servers.s.tools.find: the server describes find otherwise")
-        assert await note_changes(memory.store, speakers(changed)) == []
+        for _ in range(2):
+            _, lines = await as_accepted(memory.store, speakers(first))
+            assert lines == []
+        for _ in range(2):
+            without, [line] = await as_accepted(memory.store, speakers(changed))
+            assert line.startswith("mcp.yaml: servers.s.tools.find: the server describes find otherwise")
+            assert without.supervisor.tools == []
+        [find] = speakers(changed).supervisor.tools
+        await accept(memory.store, find)
+        with_it, lines = await as_accepted(memory.store, speakers(changed))
+        assert ([tool.name for tool in with_it.supervisor.tools], lines) == (["find"], [])
+
+
+def test_words_of_the_operator_are_no_change() -> None:
+    """What the file says in place of the server may change there."""
+    described = ServerTool.model_validate({"description": "Find a book."})
+    assert fingerprint(offered("Find."), described) == fingerprint(offered("Find! Now!"), described)

@@ -64,7 +64,7 @@ async def test_each_tool_is_called_with_the_right_arguments(
     for name, value in mock.env().items():
         monkeypatch.setenv(name, value)
     url = mock.base_url() if model.startswith("openai") else None
-    chat.models = Models(default=make_model(model, Endpoint(timeout=10, retries=0, base_url=url)))
+    chat.models = Models(default=make_model(model, Endpoint(timeout=60, retries=0, base_url=url)))
     log, unfit = tmp_path / "calls.jsonl", list[ConfigError]()
     alone = Speakers(Speaker(name=SUPERVISOR), {})
     async with opened(tmp_path, alone, servers=servers(log), unfit=unfit.append) as odd:
@@ -94,7 +94,7 @@ async def test_a_shelved_tool_is_called_with_the_right_arguments(
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     for name, value in mock.env().items():
         monkeypatch.setenv(name, value)
-    chat.models = Models(default=make_model("google_genai:m", Endpoint(timeout=10, retries=0)))
+    chat.models = Models(default=make_model("google_genai:m", Endpoint(timeout=60, retries=0)))
     log = tmp_path / "calls.jsonl"
     async with opened(tmp_path, Speakers(Speaker(name=SUPERVISOR), {}), servers=servers(log, SHOWN)) as chat.speakers:
         tools = dict(zip(SHOWN, chat.speakers.supervisor.tools, strict=True))

@@ -1,12 +1,9 @@
 """`ring` as a process: 200 reminders over restarts and kills, each shown once."""
 
-import asyncio
 import os
 import random
 import re
 import signal
-import sys
-from asyncio.subprocess import DEVNULL, Process
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -15,9 +12,9 @@ import pytest
 
 from agents.memory import Memory, open_memory
 from tests.support.notification_server import Notifications, notification_server
-from tests.support.places import ROOT
 from tests.support.ringing import all_rang, remind, told
 from tests.support.until import moment, until
+from tests.support.warm_process import WarmProcess
 
 pytestmark = pytest.mark.slow
 REMINDERS = 200
@@ -25,12 +22,10 @@ KILL_EVERY = 15
 """After so many of them were shown a service is killed."""
 
 
-async def start(path: Path, bus: str) -> Process:
+async def start(path: Path, bus: str) -> WarmProcess:
     """Start the service as systemd does."""
     own = {"DATABASE_URL": f"sqlite:///{path}", "DBUS_SESSION_BUS_ADDRESS": bus}
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "app", "ring", cwd=ROOT, env={**os.environ, **own}, stderr=DEVNULL
-    )
+    return await WarmProcess.start("ring", environment={**os.environ, **own})
 
 
 async def has_gone_on(server: Notifications, memory: Memory, calls: int) -> bool:

@@ -22,7 +22,7 @@ SEAT, CALL, TURNS = "/threads/shop:t/seat", "/threads/t/call", "/threads/t/turns
 async def keyed(assistant: Assistant) -> AsyncIterator[httpx.AsyncClient]:
     """Call a server with keys."""
     assistant.services.get(Seats).wait = 60
-    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=60) as calling:
+    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=300) as calling:
         yield calling
 
 
@@ -106,7 +106,7 @@ async def test_the_list_has_pages_and_a_search(
     monkeypatch.setattr("app.plugins.seat.page.MOST_LISTED", 2)
     assistant.services.get(Seats).wait = 60
     script.add(supervisor=["Hello."] * 4)
-    async with served(assistant) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
+    async with served(assistant) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
         for number in range(4):
             await client.post(f"/threads/t{number}/turns", json={"text": f"lamp number {number}"})
         await client.post("/threads/t0/call", json={"reason": "no lamp"})

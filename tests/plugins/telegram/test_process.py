@@ -1,10 +1,7 @@
 """The Telegram door as a process: `python -m app telegram`, its signals, its exit codes, what it prints."""
 
-import asyncio
 import os
 import signal
-import sys
-from asyncio.subprocess import PIPE, Process
 from pathlib import Path
 
 import pytest
@@ -13,26 +10,24 @@ from agents.memory import open_memory
 from app.plugins.telegram.bot import REFUSED
 from prompts import languages
 from tests.plugins.telegram.people import until_closed
-from tests.support.places import ROOT
 from tests.support.telegram_server import TOKEN, BotApi
+from tests.support.warm_process import WarmProcess
 
 ANN = 11
 
 pytestmark = pytest.mark.slow
 
 
-async def start(world: BotApi, folder: Path, **more: str) -> Process:
+async def start(world: BotApi, folder: Path, **more: str) -> WarmProcess:
     """Start the bot with the rule-based model."""
     own = {"TELEGRAM_BOT_TOKEN": TOKEN, "TELEGRAM_API_URL": world.url, "TELEGRAM_ALLOWED_USERS": "*"}
     own["LLM_MODEL"] = "local:rules"
     database = {"DATABASE_URL": f"sqlite:///{folder}/dialogs.db"}
     environment = {**os.environ, **own, **database, **more}
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "app", "telegram", cwd=ROOT, env=environment, stdout=PIPE, stderr=PIPE
-    )
+    return await WarmProcess.start("telegram", environment=environment, is_read=True)
 
 
-async def end(process: Process, number: signal.Signals) -> tuple[int | None, str]:
+async def end(process: WarmProcess, number: signal.Signals) -> tuple[int | None, str]:
     """Send a signal; return the exit code and what was printed."""
     process.send_signal(number)
     output = await process.communicate()
@@ -65,7 +60,6 @@ async def test_a_talk_over_restarts(world: BotApi, tmp_path: Path) -> None:
 async def test_a_stop_while_telegram_is_out_of_reach(world: BotApi, tmp_path: Path) -> None:
     """Without a network the bot waits for one, and still ends when it is told to."""
     process = await start(world, tmp_path, TELEGRAM_API_URL="http://127.0.0.1:9")
-    assert process.stderr is not None
     assert b"no messages from Telegram" in await process.stderr.readline()
     assert (await end(process, signal.SIGTERM))[0] == 0
 

@@ -23,7 +23,7 @@ from app.plugins.telegram.bot import ServiceBot
 from app.plugins.telegram.place import door_of
 from app.plugins.telegram.settings import TelegramSettings
 from app.plugins.telegram.updates import incoming
-from tests.plugins.postgres.chaos import FORK, Plan, main
+from tests.plugins.postgres.chaos import Plan, main
 from tests.plugins.postgres.worker_chaos import DoorOutcome, WorkerChaos, settings_of
 from tests.support.postgres_server import PostgresServer, running
 from tests.support.telegram_server import BOT, TOKEN, BotApi
@@ -131,7 +131,6 @@ class WebhookChaos(WorkerChaos):
 
 def befall(plan: Plan) -> DoorOutcome:
     """Start a server and have a plan befall it. Raises FileNotFoundError if PostgreSQL is not installed."""
-    FORK.set_forkserver_preload(["tests.plugins.postgres.worker_chaos"])
 
     async def run(server: PostgresServer) -> DoorOutcome:
         chaos = WebhookChaos(plan, server)

@@ -10,7 +10,7 @@ import pytest
 from agents.errors import ConfigError, ModelUnavailable
 from agents.events import ModelEnd, ModelStart
 from agents.toolkit.services import Services
-from app.composition.databases import backend_of
+from app.databases import backend_of
 from app.plugins.usage import opened
 from app.plugins.usage.counts import TABLES, Usage, UsageSettings
 from app.prices import Price, Tokens, read_prices

@@ -99,6 +99,14 @@ def _tasks(state: StateCore) -> None:
             first.content = box + first.content[4:]
 
 
+def _levels(state: StateCore) -> None:
+    """Let headings begin below the page's own and leave no level out, for whoever hears them."""
+    level = 1
+    for token in (token for token in state.tokens if token.type == "heading_open"):
+        level = min(int(token.tag.removeprefix("h")) + 1, level + 1)
+        token.attrSet("aria-level", str(level))
+
+
 def _bare_links(state: StateCore) -> None:
     """Make links of bare addresses of the web, outside other links and code."""
     for inline in state.tokens:
@@ -155,7 +163,7 @@ def _make_markdown() -> MarkdownIt:
     for name, rule in rules.items():
         parser.add_render_rule(name, rule)
     parser.inline.ruler.before("emphasis", "times", _times)
-    for name, change in (("classes", _classed), ("tasks", _tasks), ("bare_links", _bare_links)):
+    for name, change in {"classes": _classed, "tasks": _tasks, "levels": _levels, "bare_links": _bare_links}.items():
         parser.core.ruler.push(name, change)
     return parser
 

@@ -59,8 +59,11 @@ async def reply(visit: Visiting, form: Nested) -> str:
     reply_form = validated(ReplyForm, form)
     desk = await _desk(visit, reply_form.name)
     schema = desk.wanted.schema if desk.wanted else lambda _: {}
-    forms = [(call.tool, arguments_of(schema(call.tool), call.args, call.tool)) for call in reply_form.calls]
-    await desk.reply(reply_form.text, [DeskCall(tool=tool, args=args) for tool, args in forms])
+    calls = [
+        DeskCall(tool=call.tool, args=arguments_of(schema(call.tool), call.args, call.tool, ("calls", place, "args")))
+        for place, call in enumerate(reply_form.calls)
+    ]
+    await desk.reply(reply_form.text, calls)
     return await _seat(visit, desk)
 
 

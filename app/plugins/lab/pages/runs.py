@@ -1,42 +1,67 @@
 """The pages on runs: cases, what came of them side by side, simulated users."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from itertools import zip_longest
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
 from fastapi import Form, HTTPException, Response
 from fastapi.responses import HTMLResponse
 
 from agents.errors import UsageError
 from app.doors.http.page.router import Sent
-from app.plugins.lab.case_table import HEADER, OF_CASE, csv_of, keep_table, read_csv, rows_of
+from app.plugins.lab.case_table import (
+    HEADER,
+    MODELS,
+    NAMES,
+    OF_WHOLE,
+    Sheet,
+    csv_of,
+    keep_table,
+    read_csv,
+    rows_of,
+)
 from app.plugins.lab.cases import Case, CaseTurn, Expected, ExpectedCall
 from app.plugins.lab.folder import written
 from app.plugins.lab.kinds import KINDS
 from app.plugins.lab.live import Tell
-from app.plugins.lab.pages.visit import FileName, Nested, Number, Text, Visiting, as_file, led_to, new_router, text
+from app.plugins.lab.pages.visit import (
+    FileName,
+    LabVisit,
+    Nested,
+    Number,
+    Text,
+    Visiting,
+    as_file,
+    led_to,
+    new_router,
+    text,
+)
 from app.plugins.lab.runs import LabRun, RunOrder, Verdict, judge_result, latest, run_files, summaries
-from app.plugins.lab.simulation import Talks, simulate
+from app.plugins.lab.simulation import SimulatedUser, Talks, UserWish, simulate
 from app.plugins.lab.threads import keep_case as keep_thread
 from app.process.exit_codes import FAULTS
 from app.yaml_file import MisfitValue, parsed, validated
 
 router = new_router()
-Written = Literal["cases", "users"]
-"""What is written on a page as YAML."""
-NEW = Case(turns=(CaseTurn(user="what is on my list?", expect=Expected(calls=(ExpectedCall(tool="list_todos"),))),))
+WISH = UserWish(
+    says=("add milk to my list", "put milk on my list"), expect=Expected(calls=(ExpectedCall(tool="add_todos"),))
+)
+NEW: Mapping[Sheet, Case | SimulatedUser] = {
+    "cases": Case(turns=(CaseTurn(user=WISH.says[0], expect=WISH.expect),)),
+    "users": SimulatedUser(wishes=(WISH,)),
+}
 
 
 @router.get("/lab/file")
-def file(visit: Visiting, kind: Written, name: FileName = "") -> str:
-    """Show a case or a simulated user to be edited; without a name a new one."""
-    text = written(visit.folder.read(kind, name, KINDS[kind])) if name else visit.draw(f"new_{kind}")
+def file(visit: Visiting, kind: Sheet, name: FileName = "") -> str:
+    """Show a case or a simulated user to be edited as YAML; without a name a new one."""
+    text = written(visit.folder.read(kind, name, KINDS[kind]) if name else NEW[kind])
     return visit.page("runs/file", kind=kind, file=name, text=text)
 
 
 @router.post("/lab/file")
-def save(visit: Visiting, kind: Annotated[Written, Form()], file: Text, text: Text) -> Response:
+def save(visit: Visiting, kind: Annotated[Sheet, Form()], file: Text, text: Text) -> Response:
     """Write a case or a simulated user."""
     visit.folder.write(kind, file, parsed(text, KINDS[kind], "YAML"))
     return led_to("/lab/runs")
@@ -45,34 +70,48 @@ def save(visit: Visiting, kind: Annotated[Written, Form()], file: Text, text: Te
 @router.get("/lab/case")
 def show_case(visit: Visiting, name: FileName = "") -> str:
     """Show a case to be edited as a table of its turns; without a name a new one."""
-    case = visit.folder.read("cases", name, Case) if name else NEW
-    return visit.page("runs/case", file=name, case=case, rows=[*rows_of(name, case)])
+    return _sheet(visit, "cases", name)
 
 
-@router.post("/lab/case")
-def save_case(visit: Visiting, form: Nested) -> Response:
-    """Write a case, whose turns are the rows of the form."""
-    file, of_case = str(form.get("file", "")), {name: str(form.get(name, "")) for name in OF_CASE}
-    rows = [{"case": file, **of_case, **row} for row in form.get("turns", ()) if row]
-    keep_table(visit.folder, rows, replace="is_kept" in form)
+@router.get("/lab/user")
+def show_user(visit: Visiting, name: FileName = "") -> str:
+    """Show a simulated user to be edited as a table of their wishes; without a name a new one."""
+    return _sheet(visit, "users", name)
+
+
+def _sheet(visit: LabVisit, sheet: Sheet, name: str) -> str:
+    whole = visit.folder.read(sheet, name, MODELS[sheet]) if name else NEW[sheet]
+    return visit.page("runs/sheet", sheet=sheet, file=name, whole=whole, rows=[*rows_of(sheet, name, whole)])
+
+
+@router.post("/lab/sheet")
+def save_sheet(visit: Visiting, form: Nested) -> Response:
+    """Write a case, whose turns are the rows of the form, or a user, whose wishes they are."""
+    sheet: Sheet = "users" if form.get("sheet") == "users" else "cases"
+    file, of_whole = str(form.get("file", "")), {name: str(form.get(name, "")) for name in OF_WHOLE[sheet]}
+    rows = [{NAMES[sheet]: file, **of_whole, **row} for row in form.get("turns", [{}]) if row or sheet == "users"]
+    keep_table(visit.folder, sheet, rows, replace="is_kept" in form)
     return led_to("/lab/runs")
 
 
-@router.get("/lab/cases/csv")
-def cases_as_csv(visit: Visiting) -> Response:
-    """Give all cases as a table."""
-    return as_file(csv_of(visit.folder.every("cases", Case)), "cases.csv")
+@router.get("/lab/csv")
+def as_csv(visit: Visiting, sheet: Sheet) -> Response:
+    """Give all cases, or all simulated users, as a table."""
+    return as_file(csv_of(sheet, visit.folder.every(sheet, MODELS[sheet])), f"{sheet}.csv")
 
 
-@router.post("/lab/cases/csv")
-def cases_from_csv(visit: Visiting, form: Sent) -> Response:
-    """Keep the cases of a table; none of them if one is wrong, or would change another unasked."""
+@router.post("/lab/csv")
+def from_csv(visit: Visiting, form: Sent) -> Response:
+    """Keep the cases or users of a table; none of them if one is wrong, or would change another unasked."""
     if not form.uploads:
         raise HTTPException(422)
-    rows = read_csv(form.uploads[0].data)
+    sheet: Sheet = "users" if form.fields.get("sheet") == "users" else "cases"
+    rows = read_csv(sheet, form.uploads[0].data)
     try:
-        keep_table(visit.folder, rows, replace="replace" in form.fields)
+        keep_table(visit.folder, sheet, rows, replace="replace" in form.fields)
     except MisfitValue as wrong:
+        if len(wrong.path) != len(("turns", "row", "column")):
+            raise
         # The table has no fields on the page.
         _, row, column = wrong.path
         facts = {"row": int(row) + HEADER, "column": column, "reason": wrong.reason(visit.lang)}

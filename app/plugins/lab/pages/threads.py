@@ -10,10 +10,10 @@ from app.doors.http.exchange import LONGEST_NAME, PRINTABLE
 from app.plugins.lab.folder import named_after
 from app.plugins.lab.pages.visit import Nested, Number, Text, Visiting, as_file, led_to, new_router
 from app.plugins.lab.thread_search import ThreadQuery, ThreadSearch
-from app.plugins.lab.threads import replay, view
+from app.plugins.lab.threads import desk_from, keep_turn, replay, view
 from app.plugins.lab.turn_notes import TurnNote, note
 from app.plugins.lab.variants import LabVariant
-from app.presentation.listing import first_line, moment, state_lines
+from app.presentation.listing import first_line, state_lines
 from app.presentation.texts import say
 from app.replay.trace_test import test_of
 from app.yaml_file import validated
@@ -31,7 +31,7 @@ def address_of(thread: str) -> str:
 async def threads(visit: Visiting, query: Annotated[ThreadQuery, Query()]) -> str:
     """List the threads that are wanted, the latest first."""
     page = await ThreadSearch(visit.assistant, query).page()
-    rows = [(address_of(info.thread), info, first_line(info), moment(info.active_ms)) for info in page.rows]
+    rows = [(address_of(info.thread), info, first_line(info)) for info in page.rows]
     wanted = {name: value for name, value in query.model_dump(exclude_defaults=True).items() if name != "before"}
     more = None if page.next is None else f"/lab/threads?{urlencode({**wanted, 'before': page.next})}"
     return visit.page("threads", rows=rows, query=query, more=more, is_asked=bool(wanted), verdicts=get_args(Verdict))
@@ -74,6 +74,19 @@ async def back(visit: Visiting, name: Text, turn: Number) -> Response:
     async with visit.deed("back", name):
         await visit.assistant.go_back(name, turn, say("gone_back", lang, turn=turn))
     return led_to(address_of(name))
+
+
+@router.post("/lab/thread/case")
+async def as_case(visit: Visiting, name: Text, turn: Number) -> Response:
+    """Keep one turn as a case that begins where the turn began."""
+    return led_to(f"/lab/case?name={await keep_turn(visit.assistant, visit.settings, name, turn)}")
+
+
+@router.post("/lab/thread/desk")
+async def try_from(visit: Visiting, name: Text, turn: Number) -> Response:
+    """Begin a session of the desk with the end of a kept turn."""
+    session = await desk_from(visit.assistant, name, turn)
+    return led_to(f"/lab/desk/session?name={visit.folder.add('desk', named_after(f'{name} {turn}'), session)}")
 
 
 @router.get("/lab/thread/test", response_model=None)

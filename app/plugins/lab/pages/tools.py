@@ -1,21 +1,39 @@
 """The pages on tools: cards edited, with the requests that find them shown at once; mocks, written and recorded."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Annotated
 
 from fastapi import Form, HTTPException, Query, Response
 from pydantic import AfterValidator
 
 from app.mocks import TYPES, Mock, MockOutcome
-from app.plugins.lab.cards import card_text, draft_file, effect, queries_of
+from app.plugins.lab.cards import effect, queries_of
 from app.plugins.lab.folder import named_after
 from app.plugins.lab.forms import mock_of
-from app.plugins.lab.pages.visit import FileName, Nested, Text, Visiting, led_to, new_router
+from app.plugins.lab.live_texts import (
+    CHANGED,
+    TextKind,
+    changes_of,
+    check_text,
+    draft_file,
+    editable,
+    keep_draft,
+    make_live,
+    put_back,
+    text_of,
+)
+from app.plugins.lab.pages.visit import FileName, LabVisit, Nested, Text, Visiting, led_to, new_router
+from app.plugins.lab.played_turn import play
 from app.plugins.lab.threads import keep_mocks
-from app.presentation.tool_card import cards, owned_tools, slots, write_card
-from prompts import languages
+from app.plugins.lab.variants import LabVariant, staged_as
+from app.presentation.tool_card import cards
+from prompts import FALLBACK, languages, prompt
 
 router = new_router()
+MOST_TRIED = 10
+"""Messages that a prompt is tried with."""
+PAGE_OF: Mapping[TextKind, str] = {"card": "tool", "prompt": "prompt"}
 ToolName = Annotated[str, Query(max_length=64)]
 # A browser ends lines with a carriage return, too.
 CardText = Annotated[str, Form(), AfterValidator(lambda text: text.replace("\r", ""))]
@@ -23,8 +41,10 @@ CardText = Annotated[str, Form(), AfterValidator(lambda text: text.replace("\r",
 
 @router.get("/lab/tools")
 def tools(visit: Visiting) -> str:
-    """List the cards."""
-    return visit.page("tools", cards=cards(visit.assistant.speakers, languages()))
+    """List the cards of tools, the prompts of dialogs, and who has changed some for everybody."""
+    speakers = visit.assistant.speakers
+    every_card = cards(speakers, languages())
+    return visit.page("tools", cards=every_card, prompts=editable(speakers), changes=changes_of(visit.folder))
 
 
 @router.get("/lab/tool")
@@ -34,8 +54,31 @@ def tool(visit: Visiting, name: ToolName, lang: ToolName) -> str:
     card = next((card for card in every_card if card.name == name), None)
     if card is None or lang not in languages():
         raise HTTPException(404)
-    text, is_draft = card_text(visit.folder, name, lang), draft_file(visit.folder, name, lang).is_file()
-    return visit.page("tools/one", card=card, card_lang=lang, text=text, is_draft=is_draft)
+    return _text_page(visit, "card", name, lang, card=card)
+
+
+@router.get("/lab/prompt")
+def shown_prompt(visit: Visiting, name: ToolName, lang: ToolName) -> str:
+    """Show the prompt of a dialog to be edited."""
+    if name not in editable(visit.assistant.speakers) or lang not in languages():
+        raise HTTPException(404)
+    return _text_page(visit, "prompt", name, lang, card=None)
+
+
+def _text_page(visit: LabVisit, kind: TextKind, name: str, lang: str, **facts: object) -> str:
+    text, is_draft = text_of(visit.folder, kind, name, lang), draft_file(visit.folder, kind, name, lang).is_file()
+    facts |= {"kind": kind, "name_of": name, "text_lang": lang, "text": text, "is_draft": is_draft}
+    return visit.page("tools/one", **facts, changes=changes_of(visit.folder, kind, name))
+
+
+@router.post("/lab/prompt/try")
+async def try_prompt(visit: Visiting, name: Text, lang: Text, said: Text, text: CardText = "") -> str:
+    """Say something to everybody with the prompt on the page, on an empty database."""
+    check_text(visit.assistant.speakers, "prompt", name, lang, text)
+    roles = {FALLBACK: prompt(f"{name}/prompt", FALLBACK), lang: text}
+    lines = [line.strip() for line in said.splitlines() if line.strip()][:MOST_TRIED]
+    async with staged_as(visit.settings, LabVariant(prompts={name: roles})) as assistant:
+        return visit.draw("tried_prompt", turns=[await play(assistant, line, lang=lang) for line in lines])
 
 
 @router.post("/lab/tool/effect")
@@ -46,15 +89,36 @@ async def show_effect(visit: Visiting, name: Text, lang: Text, text: CardText = 
     return visit.draw("effect", name=name, effect=changes)
 
 
-@router.post("/lab/tool")
-async def save_draft(visit: Visiting, name: Text, lang: Text, text: CardText = "") -> Response:
-    """Keep a draft of a card in the lab's folder."""
-    owned = owned_tools(visit.assistant.speakers).get(name)
-    if owned is None or lang not in languages():
-        raise HTTPException(404)
-    async with visit.deed("card_changed", about=name):
-        write_card(draft_file(visit.folder, name, lang), "", text, slots(owned))
-    return led_to(f"/lab/tool?name={name}&lang={lang}")
+@router.post("/lab/text")
+async def save_text(
+    visit: Visiting,
+    kind: Annotated[TextKind, Form()],
+    name: Text,
+    lang: Text,
+    *,
+    text: CardText = "",
+    live: Annotated[bool, Form()] = False,
+) -> Response:
+    """Keep a text as a draft in the lab's folder; or let everybody have it, if the visitor operates."""
+    if live and not visit.visitor.allows("operate"):
+        raise HTTPException(403)
+    speakers = visit.assistant.speakers
+    async with visit.deed(CHANGED[kind], about=name):
+        if live:
+            make_live(visit.folder, speakers, kind, name, lang, text, visit.visitor.holder)
+        else:
+            keep_draft(visit.folder, speakers, kind, name, lang, text)
+    return led_to(f"/lab/{PAGE_OF[kind]}?name={name}&lang={lang}")
+
+
+@router.post("/lab/text/back")
+async def take_back(visit: Visiting, change: Text) -> Response:
+    """Let everybody have the text from before a change."""
+    if not visit.visitor.allows("operate"):
+        raise HTTPException(403)
+    async with visit.deed("text_put_back", about=change):
+        done = put_back(visit.folder, visit.assistant.speakers, change, visit.visitor.holder)
+    return led_to(f"/lab/{PAGE_OF[done.kind]}?name={done.name}&lang={done.lang}")
 
 
 @router.get("/lab/mock")

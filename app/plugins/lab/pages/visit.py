@@ -12,6 +12,7 @@ from markupsafe import Markup
 from pydantic import BaseModel
 
 from app.assistant import Assistant
+from app.assistant.recording import Decided
 from app.doors.http.exchange import Served, who
 from app.doors.http.page import guard
 from app.doors.http.page.conversation import Conversation
@@ -24,6 +25,8 @@ from app.plugins.lab.folder import Kind, LabFolder, lab_folder
 from app.plugins.lab.forms import form_data
 from app.plugins.lab.kinds import KINDS
 from app.plugins.lab.live import OpenTalks, Works
+from app.plugins.lab.reasons import PHRASES, worded
+from app.presentation.listing import moment
 from app.process.exit_codes import FAULTS
 from app.security.api_keys import Key
 from app.security.audit import Action, deed
@@ -32,10 +35,10 @@ from prompts import FALLBACK, languages, sentence, table
 
 PARTS = ("threads", "runs", "mocks", "agents", "tools", "desk")
 """The parts of the lab, as they stand in the navigation."""
-PHRASES = "lab/phrases"
 MOST_FIELDS = 4_000
 """Fields of a form: a case of some hundred turns has seven for each."""
 TEMPLATES = make_templates(Path(__file__).parent / "templates")
+TEMPLATES.filters["moment"] = moment
 FILES = Path(__file__).parent / "static"
 LAB_VERSION = version_of(FILES)
 
@@ -86,6 +89,10 @@ class LabVisit:
     def deed(self, what: Action, thread: str = "", about: str = "") -> AbstractAsyncContextManager[None]:
         """Write down what the visitor does that others notice."""
         return deed(self.assistant.services, who(self.visitor), what, thread, about)
+
+    def why(self, made: Decided) -> str:
+        """Return the reason of a decision in words."""
+        return worded(made, self.lang)
 
     def draw(self, name: str, /, **values: object) -> Markup:
         """Return a template of the lab as HTML."""

@@ -56,7 +56,7 @@ ALLOWED = {
     "ul",
     "ol",
 }
-ALLOWED |= {"li", "table", "thead", "tbody", "tr", "th", "td", "h3", "a", "em", "strong", "details", "summary", "pre"}
+ALLOWED |= {"li", "table", "thead", "tbody", "tr", "th", "td", "h2", "a", "em", "strong", "details", "summary", "pre"}
 
 
 class Tags(HTMLParser):
@@ -79,7 +79,7 @@ class Tags(HTMLParser):
 @asynccontextmanager
 async def visiting(assistant: Assistant, key: str = "") -> AsyncIterator[httpx.AsyncClient]:
     """Visit a server with keys; with a key, signed in."""
-    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as visitor:
+    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as visitor:
         if key:
             assert (await visitor.post("/sign-in", data={"key": key})).status_code == 204
         yield visitor
@@ -178,6 +178,7 @@ async def test_edited_answered_anew_and_rated(client: httpx.AsyncClient, assista
     [
         ("2*3*4 = 24", "2*3*4 = 24"),
         ("- [ ] milk\n- [x] tea", "<li>☐ milk</li>\n<li>☑ tea</li>"),
+        ("### a\n# b\n#### c", '<h3 aria-level="2">a</h3>\n<h1 aria-level="2">b</h1>\n<h4 aria-level="3">c'),
         ("```python\n1\n```", '<pre tabindex="0" data-lang="python"><code>1\n</code></pre>'),
         ("see https://a.example/x_y_z.", 'href="https://a.example/x_y_z" '),
         ("(https://a.example)", ">https://a.example</a>)"),
@@ -321,7 +322,7 @@ async def test_files_beside_a_message(tmp_path: Path, script: Script) -> None:
         reader = FileReader(assistant, None, 1_000)
         async with (
             served(assistant, reader=reader) as url,
-            httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as client,
+            httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as client,
         ):
             assert 'data-attach aria-label="Attach files"' in (page := (await client.get(TALK)).text)
             assert "data-record" not in page
@@ -354,7 +355,7 @@ async def test_files_that_cannot_be_used(tmp_path: Path, script: Script, name: s
     async with (
         stage(tmp_path / "files.db", script.models(ROLES)) as assistant,
         served(assistant, reader=FileReader(assistant, None, 1_000)) as url,
-        httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as client,
+        httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as client,
     ):
         fields = {"id": "message-1", "text": "what is this?"}
         shown = await client.post(f"{TALK}/messages", data=fields, files=[("file", (file, data))])
@@ -369,7 +370,7 @@ async def test_what_is_said_of_a_message_stays(tmp_path: Path, script: Script) -
     async with (
         stage(tmp_path / "files.db", script.models(ROLES)) as assistant,
         served(assistant, reader=FileReader(assistant, None, 1_000)) as url,
-        httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as client,
+        httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as client,
     ):
         await client.post(f"{TALK}/messages", data={"id": "message-1", "text": "what is this?"}, files=broken)
         await client.get(f"{TALK}/answer?id=message-1")
@@ -386,7 +387,7 @@ async def test_slash_commands(assistant: Assistant, script: Script) -> None:
     """The commands of the other doors: a person is called, an unknown one is told, one leads on, one begins a turn."""
     script.add(supervisor=["Hello.", "Fine."])
     takeover.seats(assistant).wait = 60
-    async with served(assistant) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as client:
+    async with served(assistant) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as client:
 
         async def shown(text: str, number: int) -> httpx.Response:
             return await client.post(f"{TALK}/messages", data={"id": f"message-{number}", "text": text})
@@ -437,11 +438,11 @@ async def test_old_answers_after_a_restart(assistant: Assistant, script: Script)
     )
     texts = ("hello", "and now?", "add milk and tea", "delete both")
     drawn = []
-    async with served(assistant) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as client:
+    async with served(assistant) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as client:
         for place, text in enumerate(texts):
             await said(client, text=text, id=f"message-{place}")
         drawn.append((await client.get(TALK)).text)
-    async with served(assistant) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as client:
+    async with served(assistant) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as client:
         drawn.append((await client.get(TALK)).text)
     for log in drawn:
         assert "<strong>morning</strong>" in log
@@ -468,7 +469,10 @@ async def test_old_cards_and_steps_after_a_restart(tmp_path: Path, script: Scrip
     drawn = []
     async with stage(tmp_path / "shop.db", script.models(ROLES), change=with_shop) as assistant:
         for life in range(2):
-            async with served(assistant) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as client:
+            async with (
+                served(assistant) as url,
+                httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as client,
+            ):
                 for place, text in enumerate(("send it back", "which ones are there?", "the ninth", "hello")):
                     if life == 0:
                         await said(client, text=text, id=f"message-{place}")
@@ -489,7 +493,7 @@ async def test_spoken_words(assistant: Assistant, script: Script) -> None:
         reader = FileReader(assistant, Transcriber(service.url, "whisper-1"), 0)
         async with (
             served(assistant, reader=reader) as url,
-            httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as client,
+            httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as client,
         ):
             assert 'aria-pressed="false"' in (await client.get(TALK)).text
             shown = await client.post(f"{TALK}/messages", data={"id": "message-1", "text": ""}, files=voice)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agents.memory import Memory
-from app.composition.databases import backend_of
+from app.databases import backend_of
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.conformance.capabilities import ALL_CAPABILITIES
 
 from agents.memory.checkpointer import Saver
-from app.composition.databases import backend_of
+from app.databases import backend_of
 
 
 async def test_the_saver_passes_the_whole_suite(database: str) -> None:

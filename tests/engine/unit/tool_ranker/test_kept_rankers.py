@@ -10,7 +10,7 @@ from agents.language.tool_ranker import ranker
 from agents.language.tool_ranker.ranker import Card, ToolRanker
 from agents.toolkit.shelf import shelves
 from app.composition import rankers
-from app.composition.rankers import MOST_KEPT, keep_beside, kept_ranker, prepared
+from app.composition.rankers import MOST_KEPT, keep_beside, kept_ranker, kept_readings, prepared
 from tests.support.compiled import discovered
 
 KITCHEN = [Card(name, {"en": f"The {name}."}, {"en": [f"turn on the {name}"]}) for name in ("oven", "fan", "light")]
@@ -49,6 +49,21 @@ def test_a_broken_file_is_made_anew(folder: Path, change: Callable[[bytes], byte
     whole = file.read_bytes()
     file.write_bytes(change(whole))
     assert kept_ranker(folder, KITCHEN).rank(REQUEST, 3) == best
+    assert file.read_bytes() == whole
+
+
+def test_phrases_are_read_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next process loads their words and stems; a broken file is made anew."""
+    phrases = {"turn on the lights", "включи свет", "打开灯"}
+    made = kept_readings(folder, phrases)
+    assert made == ranker.read_phrases(phrases)
+    with monkeypatch.context() as patch:
+        patch.setattr(ranker, "read_phrases", None)
+        assert kept_readings(folder, phrases) == made
+    [file] = folder.iterdir()
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1])
+    assert kept_readings(folder, phrases) == made
     assert file.read_bytes() == whole
 
 

@@ -40,7 +40,7 @@ async def visiting(assistant: Assistant, settings: Settings, key: str) -> AsyncI
     """Visit a server with keys, signed in with one of them."""
     async with (
         served(assistant, KEYS, settings=settings) as url,
-        httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as visitor,
+        httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as visitor,
     ):
         if key:
             assert (await visitor.post("/sign-in", data={"key": key})).status_code == 204
@@ -52,6 +52,6 @@ async def lab(assistant: Assistant, settings: Settings) -> AsyncIterator[httpx.A
     """Visit the lab without keys, as on a developer's own machine."""
     async with (
         served(assistant, settings=settings) as url,
-        httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as visitor,
+        httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as visitor,
     ):
         yield visitor

@@ -102,12 +102,25 @@ async def test_a_thread_a_run_and_simulated_users(assistant: Assistant, settings
     wishes = [{"says": ["what time is it?"], "expect": {"never_calls": ["current_time"]}}]
     folder.write("users", "clock", SimulatedUser.model_validate({"wishes": wishes}))
     async with browsing(assistant, WIDE, "en-US", is_dark=False, path="/lab") as page:
+        page.on("dialog", lambda dialog: asyncio.create_task(dialog.accept()))
         await page.get_by_role("link", name="Threads", exact=True).click()
         await page.get_by_role("link", name="shop:ann").click()
         await page.get_by_role("button", name="State then").first.click()
         await expect(page.locator("#side")).to_contain_text("State after turn 1")
         await is_sound(page)
         await picture(page, "lab-thread")
+        await page.get_by_role("button", name="Try from here").first.click()
+        await page.wait_for_url("**/lab/desk/session?**")
+        await expect(page.locator("#seat")).to_contain_text("begins with")
+        await expect(page.locator("#seat .said")).to_contain_text("milk")
+        await is_sound(page)
+        await page.go_back()
+        await page.get_by_role("button", name="Make a case of this turn").last.click()
+        await page.wait_for_url("**/lab/case?name=shop-ann-3")
+        await is_sound(page)
+        await page.get_by_role("button", name="Delete", exact=True).last.click()
+        await page.wait_for_url("**/lab/runs")
+        await page.goto(re.sub("/lab.*", "/lab/thread?name=shop:ann", page.url))
         await page.get_by_role("button", name="Make it a test").click()
         await expect(page.locator("#result")).to_contain_text("async def test_conversation")
         await is_sound(page)
@@ -149,8 +162,8 @@ async def test_a_table_a_run_and_its_difference(assistant: Assistant, settings: 
         await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         await page.get_by_role("link", name="Runs", exact=True).click()
         file = FilePayload(name="cases.csv", mimeType="text/csv", buffer=table.encode())
-        await page.get_by_label("CSV file").set_input_files(file)
-        await page.get_by_role("button", name="Upload").click()
+        await page.get_by_label("CSV file").first.set_input_files(file)
+        await page.get_by_role("button", name="Upload").first.click()
         await page.get_by_role("link", name="list", exact=True).click()
         await page.get_by_role("button", name="One more turn").click()
         rows = page.locator("#case-turns [data-row]")
@@ -251,6 +264,8 @@ async def test_on_a_phone_in_russian(assistant: Assistant, settings: Settings) -
             "/lab/mock?name=x",
             "/lab/file?kind=cases",
             "/lab/case",
+            "/lab/user",
+            "/lab/prompt?name=planner&lang=ru",
         ):
             await page.goto(re.sub("/lab.*", path, page.url))
             await is_sound(page)

@@ -33,6 +33,9 @@ async def test_a_session_by_requests(lab: httpx.AsyncClient, settings: Settings)
         "orders is asked"
         in (await post("reply", **{"calls[].tool": "handle_orders", "calls[].args.brief": "the bottle"})).text
     )
+    wrong = await post("reply", **{"calls[].tool": "list_orders", "calls[].args.page": "first"})
+    assert json.loads(wrong.headers["x-misfit"]) == ["calls", 0, "args", "page"]
+    assert wrong.text.startswith("JSON is needed")
     assert "Water Bottle" in (await post("reply", **{"calls[].tool": "list_orders", "calls[].args.page": "1"})).text
     assert "D1001" in (await post("reply", text="The first one.")).text
     assert "orders is asked" in (await post("back", steps="3")).text

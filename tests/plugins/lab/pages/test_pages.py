@@ -19,12 +19,13 @@ from app.plugins.lab.folder import lab_folder
 from app.plugins.lab.pages.router import PAGES
 from app.plugins.lab.pages.visit import PARTS
 from app.plugins.lab.runs import CaseResult, LabRun
+from app.plugins.lab.simulation import SimulatedUser, UserWish
 from app.plugins.lab.thread_search import ThreadQuery, ThreadSearch
 from app.plugins.lab.threads import view
 from app.plugins.lab.turn_notes import notes_of
 from app.settings import Settings
 from app.yaml_file import read_yaml
-from prompts import table
+from prompts import card_file, table
 from tests.plugins.lab.pages.conftest import BY_PAGE, LAB, OTHER_LAB, visiting
 from tests.support.http_door import SHOP, served
 from tests.support.until import until
@@ -102,6 +103,10 @@ async def test_threads_are_found(lab: httpx.AsyncClient, assistant: Assistant) -
         "lang=ru": set(),
         "lang=en": everything,
         "words=%3Cb%3E": {"shop:ann"},
+        "calls=&tokens=": everything,
+        "calls=3": {"shop:ann"},
+        "calls=99": set(),
+        "tokens=1": set(),
     }
     for query, wanted in queries.items():
         shown = (await lab.get(f"/lab/threads?{query}")).text
@@ -143,14 +148,20 @@ async def test_cases_as_a_table(lab: httpx.AsyncClient, settings: Settings) -> N
     folder = lab_folder()
     mocked = Case(turns=(CaseTurn(user="hi", expect=Expected(trace="hello")),), mocks=(Mock(tool="current_time"),))
     folder.write("cases", "kept", mocked)
-    whole = {"file": "list", "about": "The list", "lang": "en", "criterion": "It is short.\nIt is polite."}
+    whole = {
+        "sheet": "cases",
+        "file": "list",
+        "about": "The list",
+        "lang": "en",
+        "criterion": "It is short.\nIt is polite.",
+    }
     first = {"message": "=1+1", "calls": 'add_todos {"items": ["milk"]}\nlist_todos', "says": "Milk\nTea"}
     rows = [{**first, "most_model_calls": "2", "holder": "planner"}, {"message": "second", "calls": ""}]
     turns = [(f"turns[].{name}", value) for row in rows for name, value in row.items()]
 
     async def save(**fields: str) -> httpx.Response:
         content = urlencode([*{**whole, **fields}.items(), *turns])
-        return await lab.post("/lab/case", content=content, headers=URLENCODED)
+        return await lab.post("/lab/sheet", content=content, headers=URLENCODED)
 
     assert (await save()).headers["hx-redirect"] == "/lab/runs"
     case = folder.read("cases", "list", Case)
@@ -158,11 +169,11 @@ async def test_cases_as_a_table(lab: httpx.AsyncClient, settings: Settings) -> N
     assert (case.turns[0].expect.says, case.turns[1].user) == (("Milk", "Tea"), "second")
     assert (await save(about="Else")).status_code == 409
     assert (await save(is_kept="1")).status_code == 204
-    table = (await lab.get("/lab/cases/csv")).content
+    table = (await lab.get("/lab/csv?sheet=cases")).content
     assert b"'=1+1" in table
 
     async def take(data: bytes, **fields: str) -> httpx.Response:
-        return await lab.post("/lab/cases/csv", data=fields, files={"table": ("cases.csv", data)})
+        return await lab.post("/lab/csv", data=fields, files={"table": ("cases.csv", data)})
 
     assert (await take(table)).status_code == 204
     assert (folder.read("cases", "list", Case), folder.read("cases", "kept", Case)) == (case, mocked)
@@ -188,6 +199,39 @@ async def test_cases_as_a_table(lab: httpx.AsyncClient, settings: Settings) -> N
         answer = await take(wrong, replace="yes")
         assert (answer.status_code, words in answer.text) == (409, True), answer.text
     assert folder.names("cases") == ["kept", "list", "new"]
+
+
+async def test_simulated_users_as_a_table(lab: httpx.AsyncClient, settings: Settings) -> None:
+    """A user is a table of wishes by form and by CSV; what has no column stays; one without a wish is refused."""
+    folder = lab_folder()
+    assert "put milk on my list" in (await lab.get("/lab/user")).text
+    fields = {"sheet": "users", "file": "milk", "lang": "en", "temper": "plain", "turns[].message": "add milk\nadd tea"}
+    fields |= {"turns[].calls": "add_todos"}
+    assert (await lab.post("/lab/sheet", data=fields)).headers["hx-redirect"] == "/lab/runs"
+    kept = folder.read("users", "milk", SimulatedUser)
+    assert (kept.wishes[0].says, str(kept.wishes[0].expect.calls[0])) == (("add milk", "add tea"), "add_todos()")
+    expect = Expected(calls=kept.wishes[0].expect.calls, failed_tools=True)
+    folder.write("users", "milk", SimulatedUser(wishes=(UserWish(says=kept.wishes[0].says, expect=expect),)))
+    table = (await lab.get("/lab/csv?sheet=users")).content
+    assert b"user,lang,goal,temper,model,message" in table
+
+    async def take(data: bytes) -> httpx.Response:
+        body = {"sheet": "users", "replace": "yes"}
+        return await lab.post("/lab/csv", data=body, files={"table": ("users.csv", data)})
+
+    assert (await take(table)).status_code == 204
+    assert folder.read("users", "milk", SimulatedUser).wishes[0].expect.failed_tools
+    goal = b"user;message;goal;model\nlate;;find out when it comes;openai:gpt-5-mini\n"
+    assert (await take(goal)).status_code == 204
+    assert folder.read("users", "late", SimulatedUser).goal == "find out when it comes"
+    for wrong, words in (
+        (b"user,message\nnew,", "a goal and a model"),
+        (b"case,message\nx,y", "no column 'case'"),
+        (b"user,message,calls\nx,y,add_todos [1]", "Row 2, calls"),
+    ):
+        answer = await take(wrong)
+        assert (answer.status_code, words in answer.text) == (409, True), answer.text
+    assert folder.names("users") == ["late", "milk"]
 
 
 async def test_threads_by_the_page(assistant: Assistant) -> None:
@@ -251,6 +295,19 @@ async def test_time_travel(lab: httpx.AsyncClient, assistant: Assistant) -> None
     assert (await lab.post("/lab/thread/back", data={**body, "turn": "7"})).status_code == 404
 
 
+async def test_a_turn_is_gone_on_from(lab: httpx.AsyncClient) -> None:
+    """A session of the desk, and a case, begin with a kept turn of a thread; another turn is refused."""
+    body = {"name": "shop:ann", "turn": "2"}
+    desk = await lab.post("/lab/thread/desk", data={**body, "turn": "1"})
+    page = (await lab.get(desk.headers["hx-redirect"])).text
+    assert 'href="/lab/thread?name=shop%3Aann"' in page
+    assert "&lt;b&gt;milk" in page
+    case = await lab.post("/lab/thread/case", data=body)
+    assert "begins with" in (await lab.get(case.headers["hx-redirect"])).text
+    for path in ("desk", "case"):
+        assert (await lab.post(f"/lab/thread/{path}", data={**body, "turn": "9"})).status_code == 409
+
+
 def _keys(entries: dict[str, Any], before: str = "") -> set[str]:
     inner = (_keys(value, f"{key}.") for key, value in entries.items() if isinstance(value, dict))
     return {f"{before}{key}" for key, value in entries.items() if isinstance(value, str)}.union(*inner)
@@ -264,10 +321,12 @@ def test_both_languages_say_the_same() -> None:
         path.read_text("utf-8") for path in [*TEMPLATES.rglob("*.html"), *Path("app/plugins/lab/pages").glob("*.py")]
     ]
     named = {key for text in sources for key in re.findall(r"""\bt(?:ext)?\(["']([\w.]*\w)["']""", text)}
+    others = {call for text in sources for call in re.findall(r"\bt\(([^()]* else [^()]*)\)", text)}
+    named |= {key for call in others for key in re.findall(r"""else ["']([\w.]+)["']""", call)}
     named = {key for key in named if not key.endswith("_")}
     assert named - english <= _keys(table("page", "en"))
     sections = {key for text in sources for key in re.findall(r"""\bt\(["'](\w+)\.["'] ~""", text)}
-    sections |= {"new_case", "new_user", "cell_call", "cell_contradicts"}  # Not named by a template.
+    sections |= {"new_case", "new_user", "cell_call", "cell_contradicts", "gate"}  # Not named by a template.
     idle = {key for key in english if key not in named and key.partition(".")[0] not in sections}
     assert idle == set()
     assert {f"part.{part}" for part in PARTS} | {f"about.{part}" for part in PARTS} <= english
@@ -389,9 +448,9 @@ async def test_an_agent_belongs_to_its_maker(assistant: Assistant, settings: Set
 
 async def test_a_card_is_edited_as_a_draft(lab: httpx.AsyncClient, settings: Settings) -> None:
     """The effect of another text is shown; a draft stays in the lab's folder, and no name leads out of it."""
-    body = {"name": "list_todos", "lang": "en", "text": "Show <b>it</b>.\n- what is on my list\n"}
+    body = {"kind": "card", "name": "list_todos", "lang": "en", "text": "Show <b>it</b>.\n- what is on my list\n"}
     assert "Find it as before" in (await lab.post("/lab/tool/effect", data=body)).text
-    assert (await lab.post("/lab/tool", data=body)).status_code == 204
+    assert (await lab.post("/lab/text", data=body)).status_code == 204
     assert (lab_folder().root / "cards" / "en" / "list_todos.md").read_text("utf-8") == body["text"]
     page = (await lab.get("/lab/tool?name=list_todos&lang=en")).text
     assert "&lt;b&gt;it" in page
@@ -399,4 +458,46 @@ async def test_a_card_is_edited_as_a_draft(lab: httpx.AsyncClient, settings: Set
     assert "list_todos" in (await lab.get("/lab/tools")).text
     assert (await lab.post("/lab/tool/effect", data={**body, "text": "- {nothing}"})).status_code == 409
     for wrong in ({"name": "../x"}, {"lang": "../en"}, {"lang": "xx"}):
-        assert (await lab.post("/lab/tool", data={**body, **wrong})).status_code == 404
+        assert (await lab.post("/lab/text", data={**body, **wrong})).status_code == 409
+
+
+async def test_prompts_and_cards_are_made_live(assistant: Assistant, settings: Settings, house: Path) -> None:
+    """Whoever operates lets everybody have a text, at once for prompts; who changed what is shown, and put back."""
+    file, card = house / "en/planner/prompt.md", card_file("current_time", "en")
+    before, text = file.read_text("utf-8"), "You keep <b>lists</b>."
+    body = {"kind": "prompt", "name": "planner", "lang": "en", "text": text}
+    on_card = {**body, "kind": "card", "name": "current_time", "text": "The clock.\n- what does the clock say\n"}
+    async with visiting(assistant, settings, LAB) as tutor:
+        assert (await tutor.post("/lab/text", data=body)).status_code == 204
+        assert (await tutor.post("/lab/text", data={**body, "live": "true"})).status_code == 403
+        assert "Make it live" not in (await tutor.get("/lab/prompt?name=planner&lang=en")).text
+    assert file.read_text("utf-8") == before
+    keys = f"boss:operate+lab:{LAB}, tutor:lab:{OTHER_LAB}"
+    async with (
+        served(assistant, keys, settings=settings) as url,
+        httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as boss,
+    ):
+        await boss.post("/sign-in", data={"key": LAB})
+        page = (await boss.get("/lab/prompt?name=planner&lang=en")).text
+        assert "You keep &lt;b&gt;lists" in page
+        tried = (await boss.post("/lab/prompt/try", data={**body, "said": "add milk to my list"})).text
+        assert "planner.add_todos" in tried
+        for wrong in ({"text": "Hi $you"}, {"text": ""}, {"name": "nobody"}, {"name": "../planner"}):
+            assert (await boss.post("/lab/text", data={**body, **wrong, "live": "true"})).status_code == 409
+        for each in (body, on_card):
+            assert (await boss.post("/lab/text", data={**each, "live": "true"})).status_code == 204
+        assert (file.read_text("utf-8"), card.read_text("utf-8")) == (text, on_card["text"])
+        assert assistant.prompt("planner", "en").endswith(text)
+        listed = (await boss.get("/lab/tools")).text
+        assert "boss, 20" in listed
+        assert "+The clock." in listed
+        [change] = [name for name in lab_folder().names("changes") if name.endswith("planner")]
+        await boss.post("/sign-in", data={"key": OTHER_LAB})
+        assert "boss, 20" in (await boss.get("/lab/tools")).text
+        assert (await boss.post("/lab/text/back", data={"change": change})).status_code == 403
+        await boss.post("/sign-in", data={"key": LAB})
+        assert (await boss.post("/lab/text/back", data={"change": change})).status_code == 204
+        assert (await boss.post("/lab/text/back", data={"change": "../x"})).status_code == 409
+    assert file.read_text("utf-8") == before
+    assert not assistant.prompt("planner", "en").endswith(text)
+    assert len(lab_folder().names("changes")) == 3

@@ -19,8 +19,8 @@ Telegram: a server that speaks the Bot API: `telegram_server`, `telegram_http`, 
 
 Processes, time and the terminal: `killable_process`, `killable_writes`,
     `killable_door`, `killable_server`, `command_line`, `tools_command`, `warm_python`, `warm_process`,
-    `simulated_time`, `until`, `pseudo_terminal`, `clocked_app`, `terminal_visit`, `ringing`, `exports`, `node`, `trips`,
-    `chromium`.
+    `simulated_time`, `until`, `pseudo_terminal`, `clocked_app`, `terminal_visit`, `ringing`, `exports`, `node`,
+    `chromium`, `trips`.
 
 The repository itself: `pages`, `places`, `parts`, `checkout`, `deletion`, `next_version`, `fine_tuning`, `own_folders`,
     `reference`, `size`, `changed_tests`, `core_branches`, `screenshots`, `transcripts`, `strong_model`.

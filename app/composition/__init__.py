@@ -87,7 +87,7 @@ async def open_assistant(
         memory = parts.memory
         accepted, changes = await as_accepted(memory.store, parts.speakers) if remote else (parts.speakers, ())
         for changed in changes:
-            LOG.warning("%s", changed)
+            LOG.error("%s", changed)
         graph = build_graph(
             accepted,
             parts.watching,

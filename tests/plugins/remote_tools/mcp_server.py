@@ -36,7 +36,7 @@ async def session(_: FastMCP) -> AsyncIterator[None]:
 server = FastMCP("library", port=port, log_level="CRITICAL", lifespan=session)
 
 
-@server.tool()
+@server.tool(description=os.environ.get("FIND_BOOKS"))
 async def find_books(title: str) -> list[Book]:
     """Find books by a word of their title."""
     return [book for book in BOOKS if title.lower() in book.title.lower()]

@@ -5,6 +5,7 @@ import logging
 import re
 import time
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 from playwright.async_api import FilePayload, Page, expect
@@ -222,9 +223,58 @@ async def test_threads_are_found_and_noted(assistant: Assistant, settings: Setti
         await page.get_by_label("Label of a note").fill("Zone")
         await page.get_by_role("button", name="Find").click()
         await expect(page.get_by_role("link", name="shop:ann")).to_be_visible()
+        await page.get_by_label("Calls of models, at least").fill("99")
+        await page.get_by_role("button", name="Find").click()
+        await expect(page.get_by_text("None of these is one.")).to_be_visible()
+        await page.get_by_label("Calls of models, at least").fill("")
         await page.get_by_label("Words in it").fill("nothing of the kind")
         await page.get_by_label("Words in it").press("Enter")
         await expect(page.get_by_text("None of these is one.")).to_be_visible()
+
+
+async def test_a_prompt_for_everybody_and_back(house: Path, assistant: Assistant, settings: Settings) -> None:
+    """A prompt is edited, tried and made live; who changed it stands below it with the difference, and puts it back."""
+    file = house / "en/planner/prompt.md"
+    before = await asyncio.to_thread(file.read_text, "utf-8")
+    async with browsing(assistant, WIDE, "en-US", path="/lab/prompt?name=planner&lang=en") as page:
+        page.on("dialog", lambda dialog: asyncio.create_task(dialog.accept()))
+        prompt = page.locator("textarea[name=text]")
+        await prompt.fill("You keep short lists.")
+        await page.get_by_label("What the user says; one message a line").fill("add milk to my list")
+        await page.get_by_role("button", name="Try", exact=True).click()
+        await expect(page.locator("#result")).to_contain_text("planner.add_todos")
+        await is_sound(page)
+        await page.get_by_role("button", name="Save as a draft").click()
+        await expect(page.locator("form .tag")).to_contain_text("draft")
+        assert await asyncio.to_thread(file.read_text, "utf-8") == before
+        await page.get_by_role("button", name="Make it live").click()
+        await page.locator("summary", has_text="planner (en)").first.click()
+        await expect(page.locator("details[open]")).to_contain_text("+You keep short lists.")
+        assert await asyncio.to_thread(file.read_text, "utf-8") == "You keep short lists."
+        await is_sound(page)
+        await page.get_by_role("button", name="Put it back").first.click()
+        await expect(prompt).to_have_value(before)
+        assert await asyncio.to_thread(file.read_text, "utf-8") == before
+
+
+async def test_a_simulated_user_by_clicks(assistant: Assistant, settings: Settings) -> None:
+    """A user is written as rows of wishes, and talks."""
+    async with browsing(assistant, WIDE, "en-US", path="/lab/runs") as page:
+        await page.get_by_role("link", name="New user").click()
+        await page.get_by_label("Name: small letters").fill("hurried")
+        wishes = page.locator("#case-turns [data-row]")
+        await wishes.first.get_by_label("What the user says; one wording a line").fill("what time is it?")
+        await page.get_by_role("button", name="One more wish").click()
+        await wishes.last.get_by_label("What the user says; one wording a line").fill("what is on my list?")
+        await is_sound(page)
+        await page.get_by_role("button", name="Save").click()
+        await page.wait_for_url("**/lab/runs")
+        first, *_, last = lab_folder().read("users", "hurried", SimulatedUser).wishes
+        assert (first.says, last.says) == (("what time is it?",), ("what is on my list?",))
+        await page.get_by_label("Talks").fill("2")
+        await page.get_by_role("button", name="Let them talk").click()
+        await expect(page.locator("#result")).not_to_be_empty()
+        await is_sound(page)
 
 
 async def test_a_card_while_it_is_written(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from agents.language.tool_ranker.ranker import ToolRanker
 from app.plugins.lab import cards
 from app.settings import Settings
 from tests.support.training import BrieflyTrained, made_once
@@ -18,6 +19,16 @@ def trained() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("app.plugins.lab.cards.ToolRanker", made_once(BrieflyTrained))
         yield
+
+
+@pytest.fixture
+def trained_whole(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Train the ranker as the lab does: one that is trained briefly reads no more than a card's first examples."""
+    cards._finder.cache_clear()
+    monkeypatch.setattr("app.plugins.lab.cards.ToolRanker", ToolRanker)
+    yield
+    # Other tests compare what was trained briefly.
+    cards._finder.cache_clear()
 
 
 @pytest.fixture

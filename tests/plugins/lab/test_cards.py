@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from agents.errors import UsageError
-from agents.language.tool_ranker.ranker import ToolRanker
 from agents.toolkit.speaker import Speakers
 from app.assistant import Turn
 from app.cli import command_line
@@ -21,9 +20,9 @@ SUNDIAL = ("sundial", "look at the sundial", "read the sundial to me", "what doe
 CLOCK = "Tell the present time.\n" + "".join(f"- {example}\n" for example in SUNDIAL)
 
 
-def test_what_a_card_gains_and_loses(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("trained_whole")
+def test_what_a_card_gains_and_loses() -> None:
     """A new example finds the tool, one that is gone may not; a request for it that finds another is told."""
-    monkeypatch.setattr("app.plugins.lab.cards.ToolRanker", ToolRanker)
     shipped_speakers = discover()[0]
     planner = shipped_speakers.dialogs["planner"]
     few_tools = [tool for tool in planner.tools if tool.name in ("add_todos", "list_todos")]

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from playwright.async_api import FilePayload, Page, expect
 
-from agents.language.tool_ranker.ranker import ToolRanker
 from agents.memory.feedback import ShownTurn
 from app.assistant import Assistant, Turn
 from app.composition import open_assistant
@@ -277,12 +276,9 @@ async def test_a_simulated_user_by_clicks(assistant: Assistant, settings: Settin
         await is_sound(page)
 
 
-async def test_a_card_while_it_is_written(
-    assistant: Assistant, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("trained_whole")
+async def test_a_card_while_it_is_written(assistant: Assistant, settings: Settings) -> None:
     """What is typed into a card shows which requests find the tool now; the draft is kept."""
-    # A ranker that is trained briefly reads no more than the first examples of a card.
-    monkeypatch.setattr("app.plugins.lab.cards.ToolRanker", ToolRanker)
     async with browsing(assistant, WIDE, "en-US", is_dark=True, path="/lab") as page:
         await page.goto(re.sub("/lab.*", "/lab/tool?name=list_todos&lang=en", page.url))
         await expect(page.locator("#effect")).to_contain_text("Find it as before", timeout=120_000)

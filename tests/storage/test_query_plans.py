@@ -31,10 +31,11 @@ TALK = [
 ]
 FEW = (
     *("forgettings", "newest", "own", "seats", "seat_notes", "seat_words", "seat_watches"),
-    *("update_doors", "worker_turns", "shop_customers", "shop_records", "media_viewers"),
+    *("CONSTANT", "update_doors", "worker_turns", "shop_customers", "shop_records", "media_viewers"),
 )
-"""What has few rows however many people talk: wishes to be forgotten, a short result, calls for a person and the words
-that wait for a door, the doors, turns that run, and what an operator enters: the shop, and who has which profile."""
+"""What has few rows however many people talk: a row of constants, wishes to be forgotten, a short result, calls for a
+person and the words that wait for a door, the doors, turns that run, and what an operator enters: the shop, and who has
+which profile."""
 READ = re.compile(r"\s*(SELECT|DELETE|UPDATE|WITH)\b", re.IGNORECASE)
 
 

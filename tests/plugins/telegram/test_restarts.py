@@ -19,7 +19,7 @@ from app.plugins.telegram.updates.row import ReplyWithButtons, UpdateRow
 from app.process.tasks import cancel
 from app.settings import Settings
 from app.testing.script import Call, Line, Script
-from tests.plugins.telegram.people import ANN, BOB, GROUP, Open, until_closed, until_stored
+from tests.plugins.telegram.people import ANN, BOB, GROUP, Open, until_closed, until_noted, until_stored
 from tests.support.scripted_assistant import PLAN, ROLES, Echo, Gate, Holding, script_lines, stage
 from tests.support.telegram_server import TOKEN, BotApi
 
@@ -97,21 +97,43 @@ async def test_a_token_that_is_revoked_ends_the_door(tmp_path: Path, world: BotA
 
 
 @pytest.mark.needs("planner")
-async def test_an_answer_that_arrived_is_not_sent_again(door: Open, world: BotApi, script: Script) -> None:
-    """A process that ends as soon as an answer has been sent leaves no second copy of it."""
+@pytest.mark.parametrize("has_arrived", [True, False])
+async def test_an_answer_is_sent_once(
+    door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch, has_arrived: bool
+) -> None:
+    """A process may end behind the storing of a turn, or behind the sending of its answer: the chat has it once."""
     script.add(supervisor=[PLAN], planner=["What shall I put down?"])
+    thread = f"telegram-{ANN}"
+
+    async def never(*_: object, **__: object) -> None:
+        await asyncio.Event().wait()
+
     async with door(is_killed=True) as telegram:
+        transcript = telegram.assistant.memory.transcript
+        close = transcript.close
+
+        async def close_and_stop(*given: Any, **more: Any) -> None:
+            await close(*given, **more)
+            await never()
+
+        if has_arrived:
+            monkeypatch.setattr(telegram.updates, "settle", never)
+        else:
+            monkeypatch.setattr(transcript, "close", close_and_stop)
         world.says(ANN, "something for the week")
-        assert await world.until_sent(ANN, 1) == ["What shall I put down?"]
-        await world.until(lambda: not telegram.chats.busy)
+        if has_arrived:
+            assert await world.until_sent(ANN, 1) == ["What shall I put down?"]
+            await until_noted(telegram, thread)
+        await until_closed(telegram.assistant.memory, thread)
     async with door(Echo().models(ROLES)) as telegram:
         world.says(ANN, "/help")
         await world.until_sent(ANN, 2)
         await world.until(lambda: not telegram.chats.busy)
-        assert await script_lines(telegram.assistant, f"telegram-{ANN}") == [
+        assert await script_lines(telegram.assistant, thread) == [
             "user: something for the week",
             "planner: What shall I put down?",
         ]
+    assert world.texts(ANN).count("What shall I put down?") == 1
     assert len(world.texts(ANN)) == 2
 
 

@@ -85,13 +85,14 @@ def _may_obey_others(call: RunningCall, asked_for: Json) -> bool:
     """
     if call.state.get("foreign") and _carries_foreign_words(call, asked_for):
         return True
-    served = {server: told for server, told in call.state.get("served", {}).items() if server != server_of(call.tool)}
-    if not served:
+    descriptions = [text for server, text in call.state.get("served", {}).items() if server != server_of(call.tool)]
+    if not descriptions:
         return False
     name, own = call.tool.name, in_json(translation_of(call.tool).schema)
     return any(
-        ("_" in name and name in told) or any(_is_taken(text, told, own, call.state) for text in _texts_in(asked_for))
-        for told in served.values()
+        ("_" in name and name in description)
+        or any(_is_taken(text, description, own, call.state) for text in _texts_in(asked_for))
+        for description in descriptions
     )
 
 
@@ -131,7 +132,7 @@ def _carries_foreign_words(call: RunningCall, asked_for: Json) -> bool:
 def _has_said(text: str, state: ToolState) -> bool:
     """Tell whether the words of a text are the user's own."""
     lang = state["lang"]
-    users_stems = {stem for said in said_by_user(state, own=True) for stem in stems(said, lang)}
+    users_stems = {stem for words in said_by_user(state, own=True) for stem in stems(words, lang)}
     return users_stems.union(small_words(lang)).issuperset(stems(text, lang))
 
 
@@ -142,7 +143,7 @@ def may_be_others(text: str, state: ToolState) -> bool:
     """
     noted = [notes_of(message) for message in state.get("talk", ())]
     has_read = state.get("foreign") or any(note.get("foreign") or note.get("passed_on") for note in noted)
-    is_served = any(_is_taken(text, told, "", state) for told in state.get("served", {}).values())
+    is_served = any(_is_taken(text, description, "", state) for description in state.get("served", {}).values())
     return is_served or (bool(has_read) and not _has_said(text, state))
 
 

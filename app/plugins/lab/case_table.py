@@ -83,11 +83,11 @@ def parts_of(
 def _part(sheet: Sheet, rows: Sequence[tuple[int, Row]], kept: Case | SimulatedUser | None) -> Case | SimulatedUser:
     of_whole = {column: _agreed(rows, column) for column in OF_WHOLE[sheet]}
     if sheet == "users":
-        known = {wish.says: wish.expect for wish in kept.wishes} if isinstance(kept, SimulatedUser) else {}
-        said = [(tuple(_lines(row.get("message", ""))), number, row) for number, row in rows]
+        expected_before = {wish.says: wish.expect for wish in kept.wishes} if isinstance(kept, SimulatedUser) else {}
+        wordings = [(tuple(_lines(row.get("message", ""))), number, row) for number, row in rows]
         wishes = [
-            UserWish(says=says, expect=_expected(number, row, known.get(says, Expected())))
-            for says, number, row in said
+            UserWish(says=says, expect=_expected(number, row, expected_before.get(says, Expected())))
+            for says, number, row in wordings
             if says
         ]
         return validated(SimulatedUser, {**{name: it for name, it in of_whole.items() if it}, "wishes": wishes})

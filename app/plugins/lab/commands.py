@@ -307,14 +307,19 @@ async def simulate(
     return CommandResult(vars(simulation), simulation.lines(), FAILED if simulation.failures else 0)
 
 
+TextFile = Annotated[Path | None, typer.Argument(exists=True, dir_okay=False, help="Default: the page's draft.")]
+AsDraft = Annotated[bool, typer.Option("--draft", help="Keep it as the page's draft.")]
+ForEverybody = Annotated[bool, typer.Option("--apply", help="Let everybody have it.")]
+
+
 @command_line.command()
 async def card(
     tool: Annotated[str, typer.Argument(help="Whose card.")],
-    file: Annotated[Path | None, typer.Argument(exists=True, dir_okay=False, help="Default: the page's draft.")] = None,
+    file: TextFile = None,
     *,
     lang: Annotated[str, typer.Option(callback=language_given, help="The card's language.")] = FALLBACK,
-    draft: Annotated[bool, typer.Option("--draft", help="Keep it as the page's draft.")] = False,
-    apply: Annotated[bool, typer.Option("--apply", help="Let everybody have it.")] = False,
+    draft: AsDraft = False,
+    apply: ForEverybody = False,
 ) -> CommandResult:
     """Show which requests find a tool with another card, and which no longer do; exit 1 if some are lost."""
     folder = lab_folder()
@@ -342,11 +347,11 @@ async def _keep(
 @command_line.command("prompt")
 async def show_prompt(
     dialog: Annotated[str, typer.Argument(help="Whose prompt.")],
-    file: Annotated[Path | None, typer.Argument(exists=True, dir_okay=False, help="Default: the page's draft.")] = None,
+    file: TextFile = None,
     *,
     lang: Annotated[str, typer.Option(callback=language_given, help="The prompt's language.")] = FALLBACK,
-    draft: Annotated[bool, typer.Option("--draft", help="Keep it as the page's draft.")] = False,
-    apply: Annotated[bool, typer.Option("--apply", help="Let everybody have it.")] = False,
+    draft: AsDraft = False,
+    apply: ForEverybody = False,
 ) -> CommandResult:
     """Show the prompt of a dialog, the draft of it if there is one; keep another one as a draft, or make it live."""
     text = given_text(file) if file else text_of(lab_folder(), "prompt", dialog, lang)

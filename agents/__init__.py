@@ -1,1 +1,1 @@
-"""What thinks: state, events, speakers, hand-over, models, tools, memory."""
+"""The conversation engine: state, events, speakers, handoffs, models, tools, memory."""

@@ -1,4 +1,4 @@
-"""What every command of `python -m app` takes and returns, those of plug-ins among them."""
+"""Arguments and results of the commands of `python -m app`, also of those of plug-ins."""
 
 import os
 from collections.abc import Sequence

@@ -15,13 +15,13 @@ Kind = TypeVar("Kind")
 ROOT = Path(__file__).parents[1]
 LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
 LONGEST = 300
-"""Characters of what Python says is wrong with a file."""
+"""Characters of Python's message about a broken file."""
 
 
 def load_each(
     package: str, path: Iterable[str], kind: type[Kind], off: Collection[str] = frozenset()
 ) -> dict[str, Kind]:
-    """Load every file of a package but those that are `off`; return what it defines ("dialog" for a Dialog), by name.
+    """Load every file of a package but those that are `off`; return the definitions ("dialog" for a Dialog), by name.
 
     Raises:
         ContractError: a file cannot be loaded, defines none of this kind, or one that breaks a rule.
@@ -44,8 +44,8 @@ def load_each(
 
 
 def _where(broken: Exception, module: str) -> str:
-    """Return in a line what is wrong with a module, or with one that it imports, and where."""
-    # What libraries say of it begins at the last line of ours.
+    """Return one line: the place and the fault of a module, or of one that it imports."""
+    # Frames of libraries come after the last line of ours.
     places = [frame for frame in traceback.extract_tb(broken.__traceback__) if frame.name == "<module>"]
     ours = [(frame.filename, frame.lineno) for frame in places if not frame.filename.startswith(LIBRARIES)]
     (file, line), problem = ours[-1] if ours else ("", None), str(broken)

@@ -1,4 +1,4 @@
-"""Hooks: functions that get a request and the next function, and may answer themselves."""
+"""Hooks: functions that get a request and the next function; a hook may answer in its place."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar

@@ -2,5 +2,5 @@
 
 import os
 
-# LangGraph reads it once, at its first import: stored threads may then hold plain data only.
+# LangGraph reads this variable once, at its first import. With it, stored threads may hold plain data only.
 os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")

@@ -1,4 +1,4 @@
-"""Folders of a team's own, searched beside the shipped ones for dialogs, observers, plug-ins and prompts."""
+"""A team's own folders, searched beside the shipped ones for dialogs, observers, plug-ins and prompts."""
 
 import importlib
 import os
@@ -20,11 +20,11 @@ from agents.plugin import Plugin
 from app.process.extras import install_command
 
 GROUP = "dialog_supervisor.dialogs"
-"""The entry points of installed packages that have such a folder; each names its package."""
+"""The entry points of installed packages with such a folder; each names its package."""
 PLUGINS = "app.plugins"
 """The package of the shipped plug-ins; nothing imports it by a statement, since each of them may be left out."""
 PACKAGES = {"dialogs": "dialogs", "observers": "observers", "plugins": PLUGINS}
-"""The packages into which such a folder brings files, by the name of its own folder for them."""
+"""The packages that such a folder extends, by the name of its subfolder."""
 Chosen = frozenset[str] | Literal["all", "none"]
 
 
@@ -47,7 +47,7 @@ def _chosen(text: str) -> str | frozenset[str]:
 
 
 class Extensions(BaseSettings):
-    """Which folders are searched, and which of the shipped dialogs and plug-ins are on."""
+    """The searched folders, and the shipped dialogs and plug-ins that are on."""
 
     model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
 
@@ -76,7 +76,7 @@ def plugins() -> dict[str, Plugin]:
 
 
 def uninstalled() -> dict[str, str]:
-    """Return how to install what each plug-in needs that is off for want of its packages. Raises as `plugins`."""
+    """Return the install command of each plug-in that is off for want of its packages. Raises as `plugins`."""
     return {name: how for name, plugin in _loaded().items() if (how := lacking(plugin))}
 
 
@@ -101,7 +101,7 @@ def use(settings: Extensions) -> None:
 
     Raises:
         ConfigError: two folders have a dialog, a plug-in or an observer of the same name, a package is broken, or a
-            setting names what is not there.
+            setting has a name of nothing that exists.
     """
     roots = tuple(dict.fromkeys((*settings.extensions, *_installed())))
     off = _off("SHIPPED_DIALOGS", shipped("dialogs"), settings.shipped_dialogs)
@@ -136,7 +136,7 @@ def _installed() -> Sequence[Path]:
 
 
 def _off(setting: str, names: Sequence[str], chosen: Chosen) -> frozenset[str]:
-    """Return which of the names a setting leaves out."""
+    """Return the names that a setting leaves out."""
     if chosen == "all":
         return frozenset()
     on = frozenset[str]() if chosen == "none" else frozenset(chosen)
@@ -152,7 +152,7 @@ def explained(name: str) -> list[Path]:
 
 
 def _refuse_clashes(roots: Sequence[Path], kinds: Iterable[str]) -> None:
-    """Refuse two of the same name: what stands for a name in `prompts/` belongs to one dialog or plug-in."""
+    """Refuse two parts of the same name: the texts of a name in `prompts/` belong to one dialog or plug-in."""
     places: dict[str, Path] = {}
     for kind in kinds:
         for root in (ROOT, *roots):

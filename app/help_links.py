@@ -25,20 +25,20 @@ ASKING = "help link"
 """The speaker of a link's model calls in events; no real speaker has this name."""
 VERSION = 1
 LARGEST_RESPONSE = 64 * 1024
-"""Bytes of an answer."""
+"""The most bytes of an answer."""
 UNKNOWN = "UNKNOWN"
-"""What the model says when it does not know; the prompt names it."""
+"""The model's word for an unknown answer; the prompt names it."""
 
 
 @dataclass(frozen=True)
 class OtherModel:
-    """Ask a model of its own."""
+    """Asks another model."""
 
     name = "model"
     model: Model
 
     async def answer(self, question: HelpRequest) -> str | None:
-        """Return the model's answer; asking it is told as any model call."""
+        """Return the model's answer; the call sends the events of every model call."""
         role, lang = prompt("help_model", question.lang, unknown=UNKNOWN), notes(lang=question.lang)
         messages: list[AnyMessage] = [SystemMessage(role, additional_kwargs=lang), HumanMessage(question.text)]
         text = (await ask(self.model, messages, [], Listener(ASKING, question.emit))).text.strip()
@@ -47,15 +47,15 @@ class OtherModel:
 
 @dataclass(frozen=True)
 class PersonLink:
-    """Leave a note; doors deliver it."""
+    """Leaves a note for a person; doors deliver it."""
 
     name = "person"
     notes: NoteStore
     most: int
-    """Notes that a user may leave within a day."""
+    """The most notes of a user within a day."""
 
     async def answer(self, question: HelpRequest) -> str | None:
-        """Return what was noted. Raises Exhausted if the user has left too many notes today."""
+        """Return the noted text. Raises Exhausted if the user has left too many notes today."""
         user = question.user or question.thread
         if not await self.notes.add(question.thread, question.text, question.key, user, self.most):
             raise Exhausted
@@ -72,7 +72,7 @@ class _HelpResponse(BaseModel):
 
 @dataclass(frozen=True)
 class Webhook:
-    """Ask another assistant over HTTP. `salt` keeps it from telling whose thread a question is from."""
+    """Asks another assistant over HTTP. `salt` hides from it the thread of a question."""
 
     name = "webhook"
     url: str
@@ -81,7 +81,7 @@ class Webhook:
     timeout: float = 10
 
     async def answer(self, question: HelpRequest) -> str | None:
-        """Return the other assistant's answer; redirects are not followed, and only so much is read.
+        """Return the other assistant's answer; redirects are not followed, and a long answer is refused.
 
         Raises:
             httpx.HTTPError: the assistant cannot be reached.
@@ -93,7 +93,7 @@ class Webhook:
         thread = hmac.new(self.salt, question.thread.encode("utf-8", "replace"), hashlib.sha256).hexdigest()[:32]
         body = {"v": VERSION, "query": question.text, "lang": question.lang, "thread": thread}
         async with (
-            # A proxy of the environment would be told the secret and the question.
+            # A proxy of the environment would see the secret and the question.
             httpx.AsyncClient(
                 timeout=self.timeout, follow_redirects=False, verify=_trusted(), trust_env=False
             ) as client,
@@ -106,5 +106,5 @@ class Webhook:
 
 @cache
 def _trusted() -> ssl.SSLContext:
-    """Return the trusted certificates; reading them anew for each question would hold up every turn."""
+    """Return the trusted certificates, read once: a new read for each question would hold up every turn."""
     return httpx.create_ssl_context(trust_env=False)

@@ -1,4 +1,4 @@
-"""What models cost: tokens, and their prices."""
+"""The costs of models: tokens, and their prices."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from agents.events import ModelEnd
 
 MILLION = 1_000_000
 CACHED = 0.1
-"""The price of a token that a provider serves from its cache, beside one that it reads anew."""
+"""The price of a token from a provider's cache, as a share of the price of a new one."""
 
 
 @dataclass
 class Tokens:
-    """What calls of one model took, in tokens; 0 where a provider counts none."""
+    """The usage of one model's calls, in tokens; 0 where a provider counts none."""
 
     calls: int = 0
     input: int = 0
@@ -22,11 +22,11 @@ class Tokens:
 
     @classmethod
     def of(cls, call: ModelEnd) -> "Tokens":
-        """Return what one call took."""
+        """Return the usage of one call."""
         return cls(1, call.input_tokens, call.cached_tokens, call.output_tokens)
 
     def add(self, other: "Tokens") -> None:
-        """Count other calls with these."""
+        """Add the usage of other calls."""
         self.calls += other.calls
         self.input += other.input
         self.cached += other.cached
@@ -34,7 +34,7 @@ class Tokens:
 
 
 def added(each: Iterable[Tokens]) -> Tokens:
-    """Return what several calls took together."""
+    """Return the usage of several calls together."""
     total = Tokens()
     for tokens in each:
         total.add(tokens)
@@ -43,14 +43,14 @@ def added(each: Iterable[Tokens]) -> Tokens:
 
 @dataclass(frozen=True)
 class Price:
-    """What a model costs, for a million tokens, in any currency."""
+    """The prices of a model, for a million tokens, in any currency."""
 
     input: float
     cached: float
     output: float
 
     def of(self, tokens: Tokens) -> float:
-        """Return what calls cost."""
+        """Return the cost of a usage."""
         fresh = tokens.input - tokens.cached
         return (fresh * self.input + tokens.cached * self.cached + tokens.output * self.output) / MILLION
 
@@ -59,7 +59,7 @@ def read_prices(entries: Iterable[str]) -> dict[str, Price]:
     """Read "openai:gpt-x=1.25/10" (input/output) or "openai:gpt-x=1.25/0.125/10" (input/cached/output).
 
     Raises:
-        ConfigError: an entry says something else.
+        ConfigError: an entry has another form.
     """
     prices = {}
     for entry in entries:

@@ -1,4 +1,4 @@
-"""What we claim, counted and timed: each claim is a command, `python -m benchmarks.<name>`."""
+"""Our claims, counted and timed: each claim has a command, `python -m benchmarks.<name>`."""
 
-# Before anything of LangGraph: strict msgpack is read once, at its first import.
+# This line comes before any import of LangGraph, which reads strict msgpack once, at its first import.
 import app  # noqa: F401

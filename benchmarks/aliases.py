@@ -1,11 +1,11 @@
-"""What small numbers in place of opaque identifiers save, on real results of a shop, and whether all come back.
+"""Measure small numbers in place of opaque identifiers on real results of a shop: the savings and the restored values.
 
 `python -m benchmarks.aliases --data DIR`: DIR holds `tau_retail` with `replay_train.jsonl`, a task a line: the calls
 of one conversation with their arguments and outputs. Each task is a thread with numbers of its own. A result is
 written as the model would read it, compact JSON cut at the same length, with the identifiers and with numbers;
 records that the shop keeps under their identifiers are given as lists, both times. Arguments are what the model
 writes; an identifier that no result of the thread has shown ("never shown": the user named it, or a call that read it
-was not recorded) stays as it is, both times. "left" is with numbers, "right" is what means the same once restored.
+was not recorded) stays as it is, both times. "left" is with numbers, "right" counts arguments with the same meaning.
 
 Tokens are counted as the pieces into which cl100k cuts a text, each at least one token. Of two lower bounds the
 difference is an estimate: near, for digits are cut in threes, and each of these is one token.
@@ -29,7 +29,7 @@ CALLS = "arguments"
 
 @dataclass
 class Sums:
-    """What the results of a kind came to; the second of a pair is with numbers."""
+    """Sums over the results of a kind; the second number of each pair is the one with aliases."""
 
     texts: int = 0
     identifiers: int = 0
@@ -56,7 +56,7 @@ class Sums:
 def identifiers(
     data: Any, schema: Mapping[str, Any], root: Mapping[str, Any] | None = None
 ) -> Iterator[tuple[str, Any]]:
-    """Yield what a schema within a root, or the root itself, marks: with its kind, in the order of the data."""
+    """Yield the identifiers that a schema within a root, or the root itself, marks, with their kinds, in data order."""
     root = schema if root is None else root
     schema = resolved(schema, root)
     schema = next((branch for branch in schema.get("anyOf", ()) if branch.get("type") != "null"), schema)
@@ -76,7 +76,7 @@ def identifiers(
 
 
 def measure(path: Path) -> dict[str, Sums]:
-    """Replay the tasks of a file, and return by kind what was counted."""
+    """Replay the tasks of a file, and return the sums by kind."""
     sums: dict[str, Sums] = {CALLS: Sums()}
     for line in path.read_text("utf-8").splitlines():
         aliases = Aliases()
@@ -99,7 +99,7 @@ def _resulted(plain: Any, schema: Mapping[str, Any], aliases: Aliases, into: Sum
 
 
 def _argued(args: Mapping[str, Any], aliases: Aliases, into: Sums) -> None:
-    """Write arguments with the numbers that the model has read, and see whether they mean the same."""
+    """Write arguments with the numbers that the model has read, and count those that keep their meaning."""
     plain: dict[str, Any] = {}
     hidden: dict[str, Any] = {}
     for name, value in args.items():
@@ -116,7 +116,7 @@ def _argued(args: Mapping[str, Any], aliases: Aliases, into: Sums) -> None:
 
 
 def means(hidden: Any, value: Any, schema: Mapping[str, Any], aliases: Aliases) -> bool:
-    """Tell whether what the model writes is restored to the value that is meant."""
+    """Tell whether the model's arguments are restored to the intended value."""
     try:
         return bool(aliases.restore(hidden, schema) == value)
     except AliasError:

@@ -12,7 +12,7 @@ from benchmarks.taken import Run, Taken
 
 WIDTH, LEFT, RIGHT, TOP = 760, 60, 225, 56
 HEIGHT, BAR, GAP = 300, 20, 8
-# Each stands out from white as from GitHub's dark page by 3 to 1 and more; blue and orange first, for every eye.
+# Each has a contrast of 3 to 1 or more with white and with GitHub's dark page; blue and orange first, for every eye.
 COLOURS = {
     OURS: "#2f81f7",
     "langgraph-swarm": "#d9730d",
@@ -26,7 +26,7 @@ STYLE = """text{font:12px system-ui,sans-serif;fill:#57606a}.title{font-size:15p
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a chart, by turn; the dashed ones are of those who write once a turn."""
+    """A line of a chart, by turn; a dashed line belongs to a contestant that writes once a turn."""
 
     name: str
     label: str
@@ -35,7 +35,7 @@ class Line:
 
 
 def draw(run: Run, folder: Path) -> None:
-    """Write the charts of a run to `folder`: the one of the prompts, and if times were taken, those of the times."""
+    """Write the charts of a run to `folder`: the chart of the prompts, and those of the times if they were measured."""
     rows = [row for row in run.prompts() if row["turns"] == TURNS]
     prompts = {str(row["contestant"]): (str(row["contestant"]), float(row["characters"] or 0)) for row in rows}
     charts = {"characters": _bars("Prompt characters of the 30-turn script, less is better", prompts)}
@@ -98,7 +98,7 @@ def _lines(title: str, lines: Sequence[Line], turns: int, label: Callable[[int],
 
 
 def _apart(ends: Mapping[Line, float]) -> Iterator[tuple[Line, float]]:
-    """Move labels down where they would lie on one another."""
+    """Move labels down so that they do not overlap."""
     last = -math.inf
     for line, at in sorted(ends.items(), key=lambda end: end[1]):
         last = max(at, last + 15)

@@ -26,16 +26,16 @@ _TOOL: Json = {
 
 
 class Refused(Exception):
-    """A template does not take the messages; the text is the template's own."""
+    """A template refuses the messages; the text is the template's own."""
 
 
 class _Generation(Extension):
-    """`{% generation %}` marks what a model is trained on; rendering ignores it."""
+    """`{% generation %}` marks the text for a model's training; rendering ignores it."""
 
     tags = {"generation"}  # noqa: RUF012  # declared so by the base class
 
     def parse(self, parser: Parser) -> nodes.Node:
-        """Return the body of the block as it stands."""
+        """Return the body of the block unchanged."""
         line = next(parser.stream).lineno
         body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
         return nodes.Scope(body, lineno=line)
@@ -55,14 +55,14 @@ class ChatTemplate:
 
     @property
     def takes_tools(self) -> bool:
-        """Whether the template shows the model a tool that the plainest of conversations offers."""
+        """Whether the template shows the model the tool of a minimal conversation."""
         try:
             return PROBE in self.render([{"role": "user", "content": "Hello"}], [_TOOL])
         except Refused:
             return False
 
     def render(self, messages: Sequence[Json], tools: Sequence[Json]) -> str:
-        """Return the prompt that a model would read; of the two forms of arguments the one that loses less.
+        """Return the prompt for a model, with the form of arguments that loses less.
 
         Raises:
             Refused: the template takes neither form.
@@ -105,7 +105,7 @@ def read_templates(folder: Path) -> list[ChatTemplate]:
 
 
 def lost(prompt: str, messages: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Return the places of the messages whose text the prompt does not hold; white space and escapes aside."""
+    """Return the places of the messages whose text the prompt lacks; white space and escapes do not count."""
     squeezed = _squeezed(prompt)
     return [place for place, message in enumerate(messages) if _squeezed(message["content"] or "") not in squeezed]
 
@@ -115,7 +115,7 @@ def _squeezed(text: str) -> str:
 
 
 def _shaped(message: Json, *, as_object: bool, empty: str | None) -> Json:
-    """Return a message as a server passes it to the template; `empty` stands for no text beside a call."""
+    """Return a message in a server's form for the template; `empty` stands for a missing text beside a call."""
     if not message.get("tool_calls"):
         return message
     calls = [

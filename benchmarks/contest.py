@@ -1,4 +1,4 @@
-"""The contestants behind one door: each plays a step on a thread, at the durability it was entered with."""
+"""One interface to all contestants: each plays a step on a thread, at its own durability."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager

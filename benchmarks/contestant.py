@@ -1,4 +1,4 @@
-"""Who takes part in the benchmarks, and how; `contest` puts them together, for which it needs the peers' packages."""
+"""The contestants of the benchmarks and their options; `contest` builds them, and needs the peers' packages."""
 
 from dataclasses import dataclass
 
@@ -9,17 +9,17 @@ OURS = "dialog-supervisor"
 
 @dataclass(frozen=True)
 class Contestant:
-    """Who takes part, and how."""
+    """A contestant and its options."""
 
     name: str
     durability: Durability
     in_words: bool = False
-    """Whether answers are streamed word by word; else they come in one piece, which is cheaper for everybody."""
+    """Whether answers stream word by word; else they come in one piece, which is cheaper for everybody."""
 
     slots: int | None = None
-    """How many prompts the server of the models keeps, as far as the application is told."""
+    """The number of prompts that the models' server keeps, as the application's setting says it."""
 
     @property
     def label(self) -> str:
-        """The name with what it was entered with."""
+        """The name with the options."""
         return f"{self.name} ({self.durability}{', streamed' if self.in_words else ''})"

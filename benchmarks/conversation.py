@@ -1,6 +1,6 @@
-"""The conversation that is counted: begin, ten turns, switch, ten turns, back, six turns, leave.
+"""The benchmarks' conversation: begin, ten turns, switch, ten turns, back, six turns, leave.
 
-Only what is said is fixed here (`conversation.toml`); who is asked what, and how often, is up to the application.
+Only the messages are fixed here (`conversation.toml`); the model calls and their number are up to the application.
 """
 
 import re
@@ -18,8 +18,8 @@ TURNS = 30
 BLOCK = 10
 """Turns with one specialist before the subject changes."""
 ROUND = 2 * BLOCK + 2
-"""Turns after which the script comes by the same place again."""
-# A prompt is found by its speaker's name, so the specialists go by the names of dialogs that have one.
+"""Turns until the script repeats its place."""
+# A speaker's name finds its prompt, so the specialists have the names of dialogs with a prompt.
 WORK, ERRANDS = "profile", "planner"
 
 
@@ -32,12 +32,12 @@ class Exchange:
     query: str = ""
     found: str = ""
     brief: str = ""
-    """What the supervisor tells the specialist that takes over."""
+    """The supervisor's brief for the next specialist."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One turn of the script: what is said, and who should answer it."""
+    """One turn of the script: the message and its right speaker."""
 
     kind: Literal["begin", "continue", "switch", "back", "leave"]
     speaker: str
@@ -45,7 +45,7 @@ class Step:
 
     @property
     def route(self) -> str:
-        """Return the right answer to an observer's question where the message belongs."""
+        """Return the right verdict of an observer about the message."""
         if self.kind in ("begin", "continue"):
             return "stay"
         return "other" if self.speaker == SUPERVISOR else self.speaker
@@ -59,7 +59,7 @@ def script(turns: int = TURNS) -> list[Step]:
 
 
 def asking_nothing(steps: Sequence[Step]) -> list[Step]:
-    """Return the steps with answers that end without a question, so that a message rarely is a plain reply to one."""
+    """Return the steps with answers without a closing question, so that a message is rarely a plain reply to one."""
     return [replace(step, exchange=replace(step.exchange, answer=_statements(step.exchange.answer))) for step in steps]
 
 
@@ -75,7 +75,7 @@ def mean_length(steps: Sequence[Step]) -> float:
 
 
 def found(query: str) -> str:
-    """Return what looking up `query` finds."""
+    """Return the result of a lookup of `query`."""
     return next(exchange.found for group in _exchanges().values() for exchange in group if exchange.query == query)
 
 

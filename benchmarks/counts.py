@@ -1,6 +1,6 @@
-"""Count what the conversation costs: model calls, prompt characters, and how much of a prompt repeats the last one.
+"""Count the costs of the conversation: model calls, prompt characters, and the share that repeats the last prompt.
 
-`python -m benchmarks.counts --turns 30`; with `--sizes` every call and what its prompt is made of.
+`python -m benchmarks.counts --turns 30`; with `--sizes` every call and the parts of its prompt.
 """
 
 import asyncio
@@ -18,12 +18,12 @@ from benchmarks.report import Row, arguments, show
 
 OBSERVER = "observer"
 CACHED = 0.1
-"""The price of a character that a provider serves from its cache, beside one that it reads anew."""
+"""The price of a character from a provider's cache; a fresh one costs 1."""
 
 
 @dataclass(frozen=True)
 class Calls:
-    """The model calls of some turns, the drafts that were thrown away among them."""
+    """The model calls of some turns, with discarded drafts."""
 
     asked: Sequence[Asked]
     turns: Sequence[int]
@@ -36,7 +36,7 @@ class Calls:
 
     @property
     def repeated(self) -> int:
-        """Return how many of these characters repeat the same role's previous prompt from its start."""
+        """Return the number of these characters that repeat the same role's previous prompt from its start."""
         last: defaultdict[str, str] = defaultdict(str)
         same = 0
         for call in self.asked:
@@ -46,19 +46,19 @@ class Calls:
 
     @property
     def cost(self) -> float:
-        """Return the price of all prompts, in characters that are read anew: a repeated one costs a tenth."""
+        """Return the price of all prompts, in fresh characters: a repeated one costs a tenth."""
         return self.priced(CACHED)
 
     def priced(self, cached: float) -> float:
-        """Return the price of all prompts if a repeated character costs `cached` of one that is read anew."""
+        """Return the price of all prompts if a repeated character costs `cached` of a fresh one."""
         return self.characters - (1 - cached) * self.repeated
 
     @property
     def within(self) -> float | None:
         """Return the share of a speaker's earlier prompt that its next one in the same turn repeats from its start.
 
-        None if nobody was asked twice in a turn. Observers and summaries are left out: they are given no tools, and
-        their prompts are about themselves.
+        None if no speaker had two calls in a turn. Observers and summaries are left out: they have no tools, and
+        prompts of their own kind.
         """
         last, same, all = dict[tuple[str, int], str](), 0, 0
         for call, turn in zip(self.asked, self.turns, strict=True):
@@ -87,9 +87,9 @@ class Calls:
 
 
 def count(turns: int, folder: Path, *, asks: bool = True) -> Calls:
-    """Perform the script with so many turns, with its database in `folder`, and return the calls it took.
+    """Perform the script with so many turns, with its database in `folder`, and return its model calls.
 
-    Without `asks` the answers ask the user nothing.
+    Without `asks` the answers contain no questions.
     """
     steps = script(turns) if asks else asking_nothing(script(turns))
     return asyncio.run(_count(steps, folder))
@@ -135,7 +135,7 @@ def _row(name: str, calls: Calls, cached: float) -> Row:
 
 
 def main() -> None:
-    """Count a script of the length that the command line asks for."""
+    """Count a script of the command line's length."""
     parser = arguments(__doc__)
     parser.add_argument("--turns", type=int, default=TURNS)
     parser.add_argument("--sizes", action="store_true", help="list every call")

@@ -1,6 +1,6 @@
-"""Many people who talk at once, each with the next message as soon as the one before is answered; and who answers them.
+"""A crowd of people who talk at once, each with a new message after each answer; and the application that answers.
 
-What is measured with them: turns a second, how long each waits, and whose CPU time it takes.
+It measures turns a second, the wait of each message, and the CPU time by process.
 """
 
 import asyncio
@@ -18,13 +18,13 @@ from benchmarks.processes import command, cpu_seconds
 from benchmarks.report import Row
 
 Say = Callable[[str, str], Awaitable[None]]
-"""Says something in a thread, and waits until it is answered."""
+"""A function that says something in a thread, and waits for the answer."""
 
 
 @asynccontextmanager
 async def our_application(url: str, model: str, workers: int, people: int) -> AsyncIterator[tuple[Say, Sequence[int]]]:
-    """Open a door in this process, and workers; give the way in and the processes of the workers."""
-    # The door of this process reads it as a worker does.
+    """Open a door in this process, and workers; yield the function to say something and the workers' process ids."""
+    # The door of this process reads the variable as a worker does.
     os.environ["WORKERS"] = "yes" if workers else "no"
     settings = Settings(
         _env_file=None,
@@ -33,7 +33,7 @@ async def our_application(url: str, model: str, workers: int, people: int) -> As
         openai_api_key="key",
         database_url=url,
         turns_per_hour=0,
-        # Nobody is turned away.
+        # The limits refuse nobody.
         turns_at_once=people,
         turns_waiting=10 * people,
         app_lang="en",
@@ -46,14 +46,14 @@ async def our_application(url: str, model: str, workers: int, people: int) -> As
             await stack.enter_async_context(command("app", "worker", settings=of_workers)) for _ in range(workers)
         ]
         say = way_into(assistant)
-        # Every worker has started by the time that so many threads were answered.
+        # After so many answered threads every worker has started.
         await crowd(say, 8 * workers + 1, 2, name="warm")
         await asyncio.sleep(workers)
         yield say, [process.pid for process in processes]
 
 
 def way_into(assistant: Assistant) -> Say:
-    """Return how to say something to an assistant."""
+    """Return the function that says something to an assistant."""
 
     async def say(thread: str, text: str) -> None:
         types = [event.type async for event in assistant.play(Turn(thread=thread, text=text, lang="en"))]
@@ -64,7 +64,7 @@ def way_into(assistant: Assistant) -> Say:
 
 
 async def crowd(say: Say, threads: int, turns: int, *, name: str = "t", first: int = 0) -> list[float]:
-    """Let so many people say something so often; return the seconds for which each message waited."""
+    """Let `threads` people say something `turns` times each; return the seconds that each message waited."""
     waits = list[float]()
 
     async def talk(thread: str) -> None:
@@ -79,7 +79,7 @@ async def crowd(say: Say, threads: int, turns: int, *, name: str = "t", first: i
 
 @dataclass(frozen=True)
 class Processes:
-    """The processes whose CPU time is told apart; this one is the door."""
+    """The processes with a CPU time of their own in the table; this process is the door."""
 
     workers: Sequence[int]
     server: int
@@ -96,7 +96,7 @@ class Processes:
 
 
 async def measured(say: Say, processes: Processes, threads: int, turns: int, alone: int, seconds: float) -> Row:
-    """Measure one person, and then so many at once; `seconds` is what the model takes for an answer."""
+    """Measure one person, and then `threads` people at once; `seconds` is the model's time for an answer."""
     lone = await crowd(say, 1, alone, name="alone")
     before, begun = processes.cpu(), time.monotonic()
     waits = await crowd(say, threads, turns)

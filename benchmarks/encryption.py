@@ -1,4 +1,4 @@
-"""Measure what an encrypted file costs: CPU per turn with a key and without one, in one run.
+"""Measure the cost of an encrypted file: CPU per turn with a key and without one, in one run.
 
 `python -m benchmarks.encryption` plays the script on new files with a scripted model, with and without a key in turns.
 The table has the median of the rounds; `ratio` is the encrypted file's figure divided by the plain one's.
@@ -36,7 +36,7 @@ async def _play(path: Path, key: SecretStr | None, turns: int) -> float:
 
 
 def main() -> None:
-    """Play a short thread first, so that everything is loaded and warm; then measure."""
+    """Play a short thread as a warm-up, then measure."""
     parser = arguments(__doc__)
     parser.add_argument("--turns", type=int, default=TURNS, help="turns of the script")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="files of each kind")

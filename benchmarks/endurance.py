@@ -1,8 +1,8 @@
 """Measure whether many turns cost memory or leave rows behind: PostgreSQL, a door and workers.
 
 `python -m benchmarks.endurance`: 20,000 turns over 100 threads, before a model that answers at once. After every tenth
-of them: the memory of the door and of the largest worker, the size of the tables, and what they grew by a turn. The
-tables of checkpoints and of the queue are pruned; those of the conversations keep what was said.
+of them: the memory of the door and of the largest worker, the size of the tables, and their growth by a turn. The
+tables of checkpoints and of the queue are pruned; those of the conversations keep all messages.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ def tables(url: str) -> Row:
 
 
 async def measure(server: PostgresServer, turns: int, threads: int, workers: int) -> list[Row]:
-    """Play so many turns, and look after every tenth of them."""
+    """Play so many turns, and measure after every tenth of them."""
     url, rows = server.fresh(), list[Row]()
     each = turns // threads // MARKS
     async with slow_model(0) as (model, _), our_application(url, model, workers, threads) as (say, processes):

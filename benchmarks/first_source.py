@@ -1,4 +1,4 @@
-"""Measure when a search shows something: `python -m benchmarks.first_source`.
+"""Measure the time until a search shows something: `python -m benchmarks.first_source`.
 
 A turn of the whole graph with a scripted model, and a source that takes 200 ms for each query. Counted are the time
 of ten queries together, the time until the sources leave, and the time until the first piece of the answer.
@@ -37,7 +37,7 @@ class Slow:
     reaches_out: bool = False
 
     def description(self, lang: str) -> str:
-        """Return what it is good for."""
+        """Return the description of the source."""
         return self.name
 
     async def search(self, query: str, *, limit: int, lang: str) -> Results:

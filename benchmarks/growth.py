@@ -1,7 +1,7 @@
 """Measure whether a long thread costs more: CPU per turn, steps of the graph per turn, bytes on disk.
 
 `python -m benchmarks.growth`: one thread of 500 turns on a real SQLite file; the models answer at once.
-With `--profile` it prints where the time goes instead.
+With `--profile` it prints a profile of the time instead.
 """
 
 import asyncio
@@ -20,14 +20,14 @@ from benchmarks.report import Row, arguments, show
 
 TURNS = 500
 MARKS = (10, 100)
-"""Turns to look at beside the last one."""
+"""The turns in the table, besides the last one."""
 MOST_GROWTH, MOST_BYTES = 1.5, 1_500_000
 FILES = ("", "-wal", "-shm", ".lock")
 
 
 @dataclass(frozen=True)
 class Growth:
-    """What each turn of a thread took, and what was on disk after it."""
+    """The time of each turn of a thread, and the bytes on disk after it."""
 
     cpu_ms: list[float]
     loop_ms: list[float]
@@ -47,14 +47,14 @@ def around(turn: int, of: Sequence[float]) -> float:
 
 
 async def measure(turns: int, profile: cProfile.Profile | None = None) -> Growth:
-    """Play a thread of so many turns; a short one is played before, so that everything is loaded and warm."""
+    """Play a thread of so many turns, after a short one as a warm-up."""
     with tempfile.TemporaryDirectory() as folder:
         await grow(Path(folder) / "warm.db", 2 * ROUND)
         return await grow(Path(folder) / "growth.db", turns, profile)
 
 
 async def grow(path: Path, turns: int, profile: cProfile.Profile | None = None, change: Change | None = None) -> Growth:
-    """Play a thread of so many turns into a new file; `change` puts other parts into the memory."""
+    """Play a thread of so many turns into a new file; `change` replaces parts of the memory."""
     player = Player()
     cpu, loop, wall, sizes = list[float](), list[float](), list[float](), list[int]()
     async with stage(f"sqlite:///{path}", player, change=change) as assistant:
@@ -66,7 +66,7 @@ async def grow(path: Path, turns: int, profile: cProfile.Profile | None = None, 
             after = time.process_time(), time.thread_time(), time.perf_counter()
             for of, begun, ended in zip((cpu, loop, wall), before, after, strict=True):
                 of.append((ended - begun) * 1000)
-            # What the models were asked is not needed here, and holding it would cost memory and collections.
+            # The record of the models' prompts is not needed here, and would cost memory and garbage collections.
             player.asked.clear()
             sizes.append(bytes_of(path))
             before = time.process_time(), time.thread_time(), time.perf_counter()
@@ -83,7 +83,7 @@ def bytes_of(path: Path) -> int:
 
 
 def _steps(path: Path) -> int:
-    """Return how many steps the graph has made: LangGraph numbers them in each thread."""
+    """Return the number of the graph's steps: LangGraph numbers them in each thread."""
     with sqlite3.connect(path) as connection:
         step = "json_extract(CAST(metadata AS TEXT), '$.step')"
         rows = connection.execute(f"SELECT max({step}) + 2 FROM checkpoints").fetchone()
@@ -92,7 +92,7 @@ def _steps(path: Path) -> int:
 
 
 def table(growth: Growth) -> list[Row]:
-    """Return the figures that are claimed, with their targets."""
+    """Return the claimed figures, with their targets."""
     turns = len(growth.cpu_ms)
     marks = (*(mark for mark in MARKS if mark < turns), turns)
 

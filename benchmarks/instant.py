@@ -24,21 +24,21 @@ _STEP: ContextVar[Step] = ContextVar("step", default=script()[0])
 
 
 class Troupe(Player):
-    """A player for many threads at once: the step is that of the task which asks."""
+    """A player for many threads at once: each task has a step of its own."""
 
     in_words = False
-    """Whether answers come word by word, as a provider streams them, or in one piece."""
+    """Whether answers come word by word, as from a provider, or in one piece."""
     slots: int | None = None
-    """How many prompts the server of the models keeps, as far as the application is told."""
+    """The number of prompts that the models' server keeps, as the application's setting says it."""
 
     @cached_property
     def replies(self) -> list[AIMessage]:
-        """What the models have said, a reply for each call on record."""
+        """The models' replies, one for each recorded call."""
         return []
 
     @property
     def step(self) -> Step:
-        """The step that this task plays."""
+        """The step of the current task."""
         return _STEP.get()
 
     @step.setter
@@ -50,25 +50,25 @@ class Troupe(Player):
         return Instant(role=role, script=self)
 
     def models(self, roles: Sequence[str]) -> Models:
-        """Return the models of some roles, as the application takes them."""
+        """Return the models of some roles, in the application's form."""
         habits = {"slots": float(self.slots)} if self.slots else {}
         parts = {role: Model("script", self.part(role), habits=habits) for role in roles}
         return Models(default=parts[roles[0]], roles=parts)
 
     def spoken(self, messages: Sequence[BaseMessage]) -> Line:
-        """Return what the right specialist says: the lookup if one is due, else the answer."""
+        """Return the right specialist's line: the lookup if one is due, else the answer."""
         looked_up = isinstance(messages[-1], ToolMessage) and messages[-1].name == "lookup"
         exchange = self.step.exchange
         return Call("lookup", {"query": exchange.query}) if exchange.query and not looked_up else exchange.answer
 
 
 class Instant(ScriptModel):
-    """A role of a troupe; unlike other scripts it can be asked for a whole message, and takes tools as they are."""
+    """A role of a troupe; unlike other scripts it also answers with a whole message, and takes tools unchanged."""
 
     tools: Any = Field(default=(), repr=False)
 
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
-        """Remember the tools, for the record; what they are is worked out when it is asked for."""
+        """Remember the tools for the record; `plain` converts them on demand."""
         return self.model_copy(update={"tools": tools})
 
     async def _agenerate(
@@ -91,21 +91,21 @@ class Instant(ScriptModel):
         return message
 
     async def answer_in_time(self, messages: list[BaseMessage], tools: Sequence[Any]) -> AIMessage:
-        """Return the next line, with the tools as they were bound on record."""
+        """Return the next line, and record the call with its bound tools."""
         return self._replied(await super().answer_in_time(messages, self.tools))
 
     def message(self, parts: Sequence[str | Call]) -> AIMessage:
-        """Return a line as a message; the calls on record are cleared away, so their number would repeat an id."""
+        """Return a line as a message with ids of its own: the cleared record would number its calls alike again."""
         message = super().message(parts)
         calls = [{**call, "id": uuid.uuid4().hex} for call in message.tool_calls]
         return message.model_copy(update={"tool_calls": calls})
 
     def pieces(self, text: str) -> Sequence[str]:
-        """Return a text as a whole, unless the troupe speaks in words."""
+        """Return a text in one piece, unless the troupe speaks word by word."""
         in_words = isinstance(self.script, Troupe) and self.script.in_words
         return super().pieces(text) if in_words else [text] if text else []
 
 
 def plain(call: Asked) -> Asked:
-    """Return the record of a call with its tools as a provider gets them."""
+    """Return the record of a call with its tools in a provider's form."""
     return Asked(call.role, call.messages, [convert_to_openai_tool(tool) for tool in call.tools])

@@ -1,13 +1,13 @@
-"""Judge a model: play labelled turns through the whole graph, and report how often it was right and what it took.
+"""Judge a model: play labelled turns through the whole graph, and report its precision, recall, calls and price.
 
 `python -m benchmarks.judge --model openai:gpt-x --data DIR`: any name that LLM_MODEL takes; keys, addresses and
 parameters come from the settings (`.env`). Without `--model` the settings name the models, role by role. `--model
-labels` asks no model: it answers as the labels say, which counts the calls of a perfect model.
+labels` calls no model: it answers as the labels say, which counts the calls of a perfect model.
 
 DIR may hold `star_switch`, `sgd_switch`, `massive_switch` (changes of subject), `tools_clinc` and `tools_massive`
 (wishes for one of many tools); our own wishes, corrections and double wishes (`judge_wishes.toml`) are always played.
 
-Before each turn of a recorded conversation the thread is set back to what was really said, so one mistake is not
+Before each turn of a recorded conversation the thread is set back to the recorded messages, so one mistake is not
 counted twice. "wanted" are the switches or calls that the labels want; "precision" is the share of those made that
 were right, "recall" the share of those wanted that were made. "deaf" are observers' calls that failed. "price" needs
 `--price MODEL=INPUT/OUTPUT`, for a million tokens; a cached token costs a tenth unless a third number says otherwise.
@@ -43,9 +43,9 @@ from benchmarks.report import arguments, show
 
 USAGE = 2
 PATIENCE = 5
-"""Turns that may fail one after the other before a model is given up."""
+"""Failed turns in a row after which the run gives a model up."""
 STEPS = 20
-"""Signs of progress for each set."""
+"""Number of progress messages for each set."""
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Judge:
     at_once: int
     outcomes: list[Outcome] = field(default_factory=list)
     given_up: str | None = None
-    """Why the model was given up: the code of the last failure."""
+    """The reason for giving the model up: the code of the last failure."""
     _failures: int = 0
 
     async def play(self, name: str, talks: Sequence[Talk]) -> None:
@@ -91,7 +91,7 @@ class Judge:
 
     @property
     def exit_code(self) -> int:
-        """Return 0 if every turn was answered, else the code of what went wrong."""
+        """Return 0 if every turn was answered, else the code of the failure."""
         if self.given_up:
             return TROUBLE.get(self.given_up, FAILED)
         return FAILED if any(outcome.failed for outcome in self.outcomes) else 0

@@ -29,14 +29,14 @@ class Case:
     id: str
     set: str
     kind: str
-    """What is judged: "switch", "tool", "correction", "two wishes"."""
+    """The subject of the judgement: "switch", "tool", "correction", "two wishes"."""
     lang: str
     text: str
-    """What the user says."""
+    """The user's message."""
 
     @property
     def expected(self) -> str:
-        """What should come of the turn, in a word or two."""
+        """The right outcome of the turn, in a word or two."""
         raise NotImplementedError
 
 
@@ -51,7 +51,7 @@ class SwitchCase(Case):
     closing: bool
     paused: Sequence[str]
     histories: Histories
-    """What each speaker has heard and said."""
+    """The messages of each speaker's history."""
 
     @property
     def expected(self) -> str:
@@ -65,14 +65,14 @@ class Want:
 
     tool: str
     args: Mapping[str, object] = field(default_factory=dict)
-    """Arguments that fit; others may fit, too."""
+    """Required arguments; other arguments may come too."""
     others: Sequence[str] = ()
     """Tools that do as well."""
     words: Sequence[str] = ()
-    """What the arguments must have, in small letters; "ten|10": one of these."""
+    """Words that the arguments must contain, in small letters; "ten|10": one of these."""
 
     def is_met(self, tool: str, args: Mapping[str, object]) -> bool:
-        """Tell whether a call is what was wanted."""
+        """Tell whether a call fulfils the want."""
         text = json.dumps(args, ensure_ascii=False).casefold()
         has_words = all(any(word in text for word in words.split("|")) for words in self.words)
         return tool in (self.tool, *self.others) and has_words
@@ -80,13 +80,13 @@ class Want:
 
 @dataclass(frozen=True)
 class WishCase(Case):
-    """A turn that wants tools to be called."""
+    """A turn that wants calls of tools."""
 
     wants: Sequence[Want] = ()
 
     @property
     def expected(self) -> str:
-        """The tools to call."""
+        """The wanted tools."""
         return " ".join(want.tool for want in self.wants)
 
 
@@ -133,7 +133,7 @@ def _switches(folder: Path, part: str) -> Iterator[Talk]:
 
 
 def _scored(name: str, turns: Sequence[Mapping[str, Any]]) -> Iterator[Case]:
-    """Yield the scored turns of a conversation, each with what was really said before it."""
+    """Yield the scored turns of a conversation, each with the recorded messages before it."""
     histories: dict[str, list[AnyMessage]] = {}
     for place, turn in enumerate(turns):
         if turn["active"] and "ambiguous" not in turn["tags"]:
@@ -190,7 +190,7 @@ def _want(entry: Mapping[str, Any]) -> Want:
 
 
 def _limited(talks: Sequence[Talk], limit: int | None) -> Iterator[Talk]:
-    """Yield whole conversations, then what fits; a turn that is left out ends its conversation."""
+    """Yield whole conversations, then the turns that fit; a turn left out ends its conversation."""
     counts = Counter[tuple[str, str]]()
     for talk in talks:
         cases = []

@@ -49,7 +49,7 @@ def _row(group: tuple[str, str, str], outcomes: Sequence[Outcome], prices: Mappi
 
 
 def _total(models: Mapping[str, Tokens], prices: Mapping[str, Price]) -> float | None:
-    """Return what all calls cost; None if the price of a model that was asked is not known."""
+    """Return the price of all calls; None if the price of one of the called models is unknown."""
     if any(model not in prices for model in models):
         return None
     return sum(prices[model].of(tokens) for model, tokens in models.items())

@@ -1,4 +1,4 @@
-"""The dialogs and tools of a labelled set, and the prompts that they need beside ours."""
+"""The dialogs and tools of a labelled set, and their prompts beside ours."""
 
 import json
 import shutil
@@ -21,7 +21,7 @@ from benchmarks.tools import SETS as TOOLS
 from benchmarks.tools import cards
 
 OBSERVERS = ("supervisor", "finished")
-"""The observers of a dialog that names none."""
+"""The default observers of a dialog."""
 _ROLE = {
     "en": "You are the specialist for this subject: {about}\n\nThis is a rehearsal: nothing is looked up or booked. "
     "Answer in one short sentence, and ask for what is missing.",
@@ -72,7 +72,7 @@ def prompt_files(data: Path, name: str) -> dict[str, str]:
 
 @contextmanager
 def prompts_with(files: Mapping[str, str]) -> Iterator[None]:
-    """Let the application read these prompt files beside its own during a block."""
+    """Add these prompt files to the application's own during a block."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(shutil.copytree(prompts.FOLDER, Path(folder) / "prompts"))
         for name, text in files.items():

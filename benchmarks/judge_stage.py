@@ -1,4 +1,4 @@
-"""Play labelled turns through the whole graph, and see where each ended, what was called, and what it cost."""
+"""Play labelled turns through the whole graph, and record the end, the tool calls and the usage of each."""
 
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
@@ -26,30 +26,30 @@ from benchmarks.judge_speakers import speakers_of
 from prompts import languages
 
 OBSERVER = " observer"
-"""How the speaker of an observer's model call ends, in events."""
+"""The suffix of the speaker of an observer's model call, in events."""
 
 
 @dataclass
 class Outcome:
-    """What came of one labelled turn."""
+    """The outcome of one labelled turn."""
 
     case: Case
     wanted: int = 0
-    """Switches or calls that the label wants."""
+    """Number of switches or calls that the label wants."""
     made: int = 0
-    """Those that were made, wrong ones included."""
+    """Number of switches or calls made, wrong ones included."""
     right: int = 0
-    """Those that were made and wanted."""
+    """Number of switches or calls both made and wanted."""
     got: str = ""
-    """Where the turn ended, or what was called."""
+    """The speaker at the end of the turn, or the called tools."""
     observers: int = 0
-    """Calls of observers; `models` has them, too."""
+    """Number of observers' calls; `models` has them, too."""
     deaf: int = 0
-    """Calls of observers that failed; the dialog then goes on as if they had voted to stay."""
+    """Number of observers' failed calls; the dialog then goes on as after a vote to stay."""
     models: dict[str, Tokens] = field(default_factory=lambda: defaultdict(Tokens))
     ms: int = 0
     failed: str | None = None
-    """Why the turn was not answered: "busy", "key_refused", "unavailable" or another code; None if it was."""
+    """The reason of a missing answer: "busy", "key_refused", "unavailable" or another code; else None."""
 
     @property
     def calls(self) -> int:
@@ -101,7 +101,7 @@ class Stage:
 
 
 async def _set_back(assistant: Assistant, thread: str, case: SwitchCase) -> None:
-    """Bring a thread to where the recorded conversation stood, whatever the model has made of it so far."""
+    """Set a thread to the state of the recorded conversation, in place of the model's own outcome."""
     paused = [name for name in case.paused if name != case.active][-MOST_PAUSED:]
     talks = {name: {"messages": [*messages], "status": "finished"} for name, messages in case.histories.items()}
     for name in (*paused, case.active):
@@ -123,7 +123,7 @@ async def _set_back(assistant: Assistant, thread: str, case: SwitchCase) -> None
 
 
 def outcome_of(case: Case, events: Sequence[Event], speakers: Speakers) -> Outcome:
-    """Return what came of a turn, from its events."""
+    """Return the outcome of a turn, from its events."""
     outcome = Outcome(case)
     for event in events:
         match event:
@@ -147,7 +147,7 @@ def _score(outcome: Outcome, events: Sequence[Event], speakers: Speakers) -> Non
     if isinstance(case, SwitchCase):
         outcome.got = next(event.dialog for event in events if isinstance(event, TurnEnd)) or SUPERVISOR
         outcome.wanted = int(case.label == "switch")
-        # After a farewell or small talk the supervisor may lead; after an answer it may not.
+        # After a farewell or small talk the supervisor may hold the conversation; after an answer it may not.
         left = outcome.got != case.active
         outcome.made = int(left and (outcome.got != SUPERVISOR or case.label == "stay"))
         outcome.right = int(outcome.got == case.target)
@@ -161,7 +161,7 @@ def _score(outcome: Outcome, events: Sequence[Event], speakers: Speakers) -> Non
 
 
 def _counted(speakers: Speakers) -> set[str]:
-    """Return the tools whose call is a mistake where it was not wanted; to look something up first is none."""
+    """Return the tools whose unwanted call is a mistake; a lookup before a write is none."""
     tools = [tool for speaker in speakers for tool in speaker.tools]
     if not speakers.dialogs:
         return {tool.name for tool in tools}

@@ -35,7 +35,7 @@ class Measuring:
         self._path = folder / "thread.db"
 
     async def begin(self) -> dict[str, Any]:
-        """Warm up on a short thread, and open the one that will grow."""
+        """Warm up on a short thread, and open the growing thread."""
         async with entered(self.contestant, self.folder / "warm.db") as (_, play):
             for step in script(ROUND):
                 await play(step, "warm")
@@ -43,7 +43,7 @@ class Measuring:
         return {}
 
     async def turns(self, count: int) -> dict[str, Any]:
-        """Play so many more turns of the growing thread, and return what each took and left."""
+        """Play so many more turns of the growing thread, and return each one's CPU time and bytes on disk."""
         lists: dict[str, list[float]] = {"cpu_ms": [], "wall_ms": [], "bytes": [], "characters": []}
         for _ in range(count):
             step = next(self._steps)
@@ -51,7 +51,7 @@ class Measuring:
             await self._play(step, "script")
             cpu, wall = time.process_time() - before[0], time.perf_counter() - before[1]
             characters = sum(len(plain(call).prefix) for call in self._player.asked)
-            # Holding what the models were asked would cost memory and collections.
+            # A record of the models' prompts would cost memory and garbage collections.
             self._player.asked.clear()
             for of, value in zip(
                 lists.values(), (cpu * 1000, wall * 1000, bytes_of(self._path), characters), strict=True
@@ -60,14 +60,14 @@ class Measuring:
         return lists
 
     async def close(self) -> dict[str, Any]:
-        """Close the growing thread, and return what is left of it on disk."""
+        """Close the growing thread, and return its bytes on disk."""
         await self._thread.aclose()
         size = bytes_of(self._path)
         self._path.unlink()
         return {"closed": size}
 
     async def count(self, turns: int) -> dict[str, Any]:
-        """Play a script of so many turns, and return what its prompts come to."""
+        """Play a script of so many turns, and return the counts of its prompts."""
         async with entered(self.contestant, self.folder / f"count{turns}.db") as (player, play):
             numbers = list[int]()
             for number, step in enumerate(script(turns), 1):
@@ -88,7 +88,7 @@ class Measuring:
         return await self._crowd(threads, turns, None)
 
     async def profile(self, threads: int, turns: int) -> dict[str, Any]:
-        """Do the same under a profiler, and return whose code the time went to."""
+        """Play a crowd under a profiler, and return each package's share of the time."""
         taken = profile()
         await self._crowd(threads, turns, taken)
         return shares(taken)
@@ -116,7 +116,7 @@ class Measuring:
 
 async def _serve(contestant: Contestant, folder: Path) -> None:
     measuring = Measuring(contestant, folder)
-    # Nothing runs between two requests, so waiting for the next may well hold the loop.
+    # Nothing runs between two requests, so the wait for the next one may block the loop.
     for line in sys.stdin:
         name, *values = json.loads(line)
         print(json.dumps(await getattr(measuring, name)(*values)), flush=True)

@@ -24,7 +24,7 @@ ROUNDS = 7
 
 
 class Round(BaseModel):
-    """What one process measured."""
+    """The measurements of one process."""
 
     script: str
     """The SHA-256 of the script that was played."""
@@ -44,7 +44,7 @@ class Round(BaseModel):
 
 @dataclass(frozen=True)
 class Pair:
-    """The rounds of both checkouts; rounds of the same place were played one after the other."""
+    """The rounds of both checkouts; those of the same place ran one after the other."""
 
     this: Sequence[Round]
     other: Sequence[Round]
@@ -80,7 +80,7 @@ def compare(this: Path, other: Path, turns: int, rounds: int) -> Pair:
         raise ValueError("--other is this checkout itself")
     sides: dict[Path, list[Round]] = {this: [], other: []}
     for number in range(rounds):
-        # Whoever comes second may meet a warmer machine, so they change places.
+        # The second checkout of a round may find a warmer machine, so they change places.
         for checkout in (this, other) if number % 2 else (other, this):
             sides[checkout].append(play(checkout, turns))
     if len({played.script for played in (*sides[this], *sides[other])}) > 1:

@@ -1,4 +1,4 @@
-"""Play the script once and print what each turn took, as one JSON object; `pair` runs this file in two checkouts.
+"""Play the script once and print the times of its turns as one JSON object; `pair` runs this file in two checkouts.
 
 The file runs in a process of its own. PYTHONPATH names the checkout that is measured, which may be an older commit:
 therefore this file imports only names that both checkouts have. The arguments are a folder for the database and the
@@ -34,7 +34,7 @@ async def play(path: Path, steps: list[Step]) -> dict[str, list[float]]:
 
 
 def main() -> None:
-    """Play a short thread first, so that everything is loaded and warm; then measure."""
+    """Play a short thread as a warm-up, then measure."""
     folder, turns = Path(sys.argv[1]), int(sys.argv[2])
     steps = script(turns)
     asyncio.run(play(folder / "warm.db", script(ROUND)))

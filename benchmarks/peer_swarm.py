@@ -17,7 +17,7 @@ BACK = "Give the conversation back to the main assistant: the user wants somethi
 
 
 class SwarmPlayer(Troupe):
-    """A perfect router: whoever holds the conversation and is not meant hands it over."""
+    """A perfect router: an active agent without a part in the step hands the conversation over."""
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
         """Return what `role` has to say at this point of the step."""

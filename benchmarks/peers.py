@@ -38,7 +38,7 @@ CONTESTANTS = (
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is measured."""
+    """The size of a measurement."""
 
     turns: int = 500
     threads: int = 200
@@ -60,10 +60,10 @@ class Process:
         stack.enter_context(self._at_work)
 
     def ask(self, *request: str | int) -> dict[str, Any]:
-        """Have one thing measured.
+        """Send one request and return its figures.
 
         Raises:
-            RuntimeError: the process has ended; what was wrong stands on the standard error.
+            RuntimeError: the process has ended; the standard error has the reason.
         """
         if self._at_work.stdin is None or self._at_work.stdout is None:
             raise RuntimeError("a process without pipes")
@@ -100,7 +100,7 @@ def measure(scale: Scale, contestants: Sequence[Contestant] = CONTESTANTS) -> li
 
 
 def count(contestants: Sequence[Contestant] = CONTESTANTS) -> list[Taken]:
-    """Count the calls and prompts of each contestant, which neither times nor durability change."""
+    """Count the calls and prompts of each contestant; neither load nor durability changes them."""
     taken = [Taken(contestant) for contestant in {one.name: one for one in reversed(contestants)}.values()][::-1]
     for taker in taken:
         with ExitStack() as stack:
@@ -117,7 +117,7 @@ def _in_rounds(processes: Sequence[tuple[Taken, Process]], turns: int) -> Iterat
 
 
 def main() -> None:
-    """Measure, print the figures, and draw them where that is asked for."""
+    """Measure, print the figures, and draw them with `--publish`."""
     parser = arguments(__doc__)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK.turns} turns, {QUICK.threads} threads at once")
     parser.add_argument("--publish", action="store_true", help="write the tables and charts of docs/benchmarks.md")

@@ -33,23 +33,23 @@ DESCRIPTIONS = {
 
 
 Durability = Literal["async", "sync", "exit"]
-"""When LangGraph writes: beside the next step, before it, or once at the end of a turn."""
+"""The time of LangGraph's writes: beside the next step, before it, or once at the end of a turn."""
 Change = Callable[[Memory], AbstractAsyncContextManager[Memory]]
-"""Returns the memory with other parts in it, which are open during a block."""
+"""A context with a changed memory: it replaces parts of the memory and keeps them open during a block."""
 
 
 class OffScript(AssertionError):
-    """A turn did not end as the script has it."""
+    """A turn did not end as in the script."""
 
 
 @dataclass(repr=False)
 class Player(Script):
-    """Speak every role's part of the current step; the observers' part is a perfect router's."""
+    """The script of every role in the current step; the observers are perfect routers."""
 
     step: Step = field(default_factory=lambda: script()[0])
 
     def __repr__(self) -> str:
-        # LangChain spells a model out before it is asked: with all its former prompts, that takes ever longer.
+        # LangChain prints a model before each call: with all its former prompts, that takes ever longer.
         return "Player()"
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
@@ -63,7 +63,7 @@ class Player(Script):
             return Call("lookup", {"query": exchange.query}) if looks_up else exchange.answer
         if role == SUPERVISOR:
             return Call(ENTRIES[self.step.speaker], {"brief": exchange.brief})
-        # A specialist that hears what is not for it: mostly a draft that nobody will see.
+        # A specialist with a message for another one: mostly a draft that nobody will see.
         return Call("hand_back", {"reason": "The user has changed the subject.", "wish": exchange.says})
 
 
@@ -74,7 +74,7 @@ async def lookup(query: str) -> str:
 
 
 def company(*, watched: bool = True) -> Speakers:
-    """Return the supervisor and the two specialists; unwatched ones have no observers."""
+    """Return the supervisor and the two specialists, with or without observers."""
     watching = ("supervisor", "finished") if watched else ()
     specialists = {
         name: Speaker(name=name, tool=ENTRIES[name], description=text, tools=[lookup], observers=watching)
@@ -84,7 +84,7 @@ def company(*, watched: bool = True) -> Speakers:
 
 
 def role_text(name: str) -> str:
-    """Return the system prompt of a speaker, as the application sends it."""
+    """Return the application's system prompt of a speaker."""
     speakers = company()
     return Prompting(speakers).role(speakers[name], "en")
 
@@ -117,7 +117,7 @@ async def stage(
 
 
 class _Lasting:
-    """A graph that runs at another durability than the application asks for."""
+    """A graph with another durability than the application's own."""
 
     def __init__(self, graph: Graph, durability: Durability) -> None:
         self._graph, self._durability = graph, durability
@@ -135,7 +135,7 @@ async def perform(
     """Play the steps on one thread, and yield the events of each turn.
 
     Raises:
-        OffScript: a turn was not answered by the speaker who should.
+        OffScript: the wrong speaker answered a turn.
     """
     for number, step in enumerate(steps, 1):
         player.step = step

@@ -1,4 +1,4 @@
-"""How many tokens a text has at least, without a tokenizer's vocabulary, which would have to be downloaded."""
+"""A lower bound of a text's tokens, without a tokenizer's vocabulary, which would need a download."""
 
 import re
 
@@ -16,5 +16,5 @@ PIECE = re.compile(
 
 
 def least_tokens(text: str) -> int:
-    """Return how many pieces a text is cut into; each is one token or more, so this is a lower bound."""
+    """Return the number of a text's pieces; each is one token or more, so this is a lower bound."""
     return sum(1 for _ in PIECE.finditer(text))

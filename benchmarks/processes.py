@@ -1,4 +1,4 @@
-"""Processes beside a benchmark, and what each has used of CPU and memory (Linux alone)."""
+"""Processes beside a benchmark, and the CPU time and memory of each (Linux alone)."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ from tests.support.places import ROOT
 
 TICKS = os.sysconf("SC_CLK_TCK")
 TIMES = slice(11, 15)
-"""Where the CPU times stand behind the name in `/proc/PID/stat`: its own, and of children that have ended."""
+"""The places of the CPU times after the name in `/proc/PID/stat`: its own, and those of ended children."""
 
 
 @asynccontextmanager
@@ -31,7 +31,7 @@ async def command(*arguments: str, settings: Mapping[str, str] | None = None) ->
 
 @asynccontextmanager
 async def slow_model(seconds: float) -> AsyncIterator[tuple[str, int]]:
-    """Run a model that takes so long for an answer; give its address and its process."""
+    """Run a model that takes so long for an answer; yield its address and its process."""
     async with command("benchmarks.slow_model", str(seconds)) as process:
         if process.stdout is None:
             raise RuntimeError("a process without pipes")
@@ -39,18 +39,18 @@ async def slow_model(seconds: float) -> AsyncIterator[tuple[str, int]]:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return the CPU time that a process and all its children have used."""
+    """Return the CPU time of a process and all its children."""
     try:
         times = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[TIMES]
         threads = [file.read_text("utf-8").split() for file in Path(f"/proc/{pid}/task").glob("*/children")]
     except (FileNotFoundError, ProcessLookupError):
-        # It has ended meanwhile, and its time is its parent's.
+        # The process has ended meanwhile, and its parent has its time.
         return 0
     return sum(map(int, times)) / TICKS + sum(cpu_seconds(int(child)) for children in threads for child in children)
 
 
 def megabytes(pid: int) -> float:
-    """Return the memory that a process holds."""
+    """Return the memory of a process."""
     lines = Path(f"/proc/{pid}/status").read_text("utf-8").splitlines()
     (resident,) = (line for line in lines if line.startswith("VmRSS"))
     return int(resident.split()[1]) / 1024

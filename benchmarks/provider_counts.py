@@ -1,4 +1,4 @@
-"""Counts of what a form of a provider refused, lost and did twice, and of what was learnt of it."""
+"""Counts of a provider's form: refused, lost and doubled turns, and the lessons from refusals."""
 
 import re
 from collections import Counter
@@ -12,7 +12,7 @@ from benchmarks.report import Row
 
 @dataclass
 class Tried:
-    """All that was tried with a form."""
+    """All trials of a form."""
 
     form: ProviderForm
     talks: Talks
@@ -20,7 +20,7 @@ class Tried:
     over_env: Talks | None
 
     def row(self) -> Row:
-        """Return what is counted."""
+        """Return the counts as a row."""
         first = Count(self.talks.first)
         second = Count(self.talks.second, first.learnt)
         later = Count(self.over_env.first, Count.of_setup(self.setup).learnt) if self.over_env else Count([])
@@ -44,7 +44,7 @@ class Tried:
         }
 
     def faults(self) -> list[str]:
-        """Return what went wrong, a line for each turn."""
+        """Return the faults, a line for each turn."""
         talks = {"first": self.talks.first, "second": self.talks.second}
         talks |= {"over .env": self.over_env.first} if self.over_env else {}
         lines = (
@@ -61,7 +61,7 @@ def _told(outcome: Outcome) -> str:
 
 
 class Count:
-    """What was refused, lost and learnt in one conversation; `known` was learnt before it."""
+    """The refused and lost turns of one conversation, and its lessons; `known` are earlier lessons."""
 
     def __init__(self, outcomes: Sequence[Outcome], known: frozenset[str] = frozenset()) -> None:
         self.outcomes = outcomes
@@ -71,7 +71,7 @@ class Count:
             subjects = [_subject(refusal.rule, refusal.words) for refusal in outcome.refusals]
             is_repeated = len({*subjects}) < len(subjects) or not known.isdisjoint(subjects) or learnt & {*subjects}
             self.asked_again += len(subjects)
-            # A model that will not answer is no provider that does not take a request.
+            # A model's refusal to answer is no provider's refusal of a request.
             if outcome.name == "refusal" and not outcome.fault:
                 self.asked_again -= len(subjects)
             elif subjects and (outcome.fault or is_repeated):
@@ -84,10 +84,10 @@ class Count:
 
     @classmethod
     def of_setup(cls, setup: Setup) -> "Count":
-        """Return what was refused while setting up."""
+        """Return the count of the setup's refusals."""
         return cls([Outcome("setup", "", setup.requests)])
 
 
 def _subject(rule: str, words: str) -> str:
-    """Return what a refusal is about: the same field at another place of a prompt is the same."""
+    """Return the subject of a refusal: the same for the same field at any place of a prompt."""
     return f"{rule} {re.sub('[0-9]+', '#', words)}"

@@ -1,4 +1,4 @@
-"""What the servers of providers noted of the requests that they got: their journal, over HTTP."""
+"""The journal of the providers' servers: their notes about each request, over HTTP."""
 
 import asyncio
 import json
@@ -10,21 +10,21 @@ from typing import Any, Self
 import httpx
 
 PATIENCE = 20.0
-"""Seconds until a server has noted how a request ended."""
+"""Seconds until a server has noted the end of a request."""
 BETWEEN = 0.02
 """Seconds between two looks at the journal."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request as its server noted it."""
+    """A request in its server's journal."""
 
     number: int
     verdict: str
     """ok, refused, busy, down, overflow, failed, broken or left; open: it has not ended yet."""
     rule: str
     words: str
-    """What the server said of a request that it did not take."""
+    """The server's words about a refused request."""
     body: str = ""
     """The request itself, as JSON."""
 
@@ -37,14 +37,14 @@ class Request:
 
 
 class Journal:
-    """The journal of a server; what was noted before it was opened, and before a look at it, is not seen again."""
+    """The journal of a server; each look returns only the entries since the last one, the first since its opening."""
 
     def __init__(self, url: str, client: httpx.AsyncClient) -> None:
         self._address, self._client = f"{url}/journal", client
         self._last = 0
 
     async def open(self) -> None:
-        """Skip what was noted so far."""
+        """Skip the entries so far."""
         self._last = max((request.number for request in await self._all()), default=0)
 
     async def new(self, *, whole: bool = False) -> Sequence[Request]:

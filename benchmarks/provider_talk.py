@@ -1,6 +1,6 @@
-"""A conversation with one form of a provider, as doors have it; each function here has a fresh process of its own.
+"""A door's conversation with one form of a provider; each function here runs in a fresh process of its own.
 
-What a process has learnt of a provider must not help the next measurement. So `benchmarks.providers` calls these
+A process's lessons about a provider must not help the next measurement. So `benchmarks.providers` calls these
 functions in processes that end afterwards.
 """
 
@@ -32,33 +32,33 @@ from benchmarks.provider_journal import Journal, Request
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 """A picture of one point."""
 DATABASE = Path("talk.db")
-"""The database of a talk in its folder; what is trained of tools is kept beside it."""
+"""The database of a talk in its folder, with the trained rankers of tools beside it."""
 LONGEST_TURN = 120.0
-"""Seconds for a turn with all that is tried again."""
+"""Seconds for a turn with all its retries."""
 PLACES = ("image_url", "input_image", '"image"', "inlineData", '"images"')
-"""How the forms call a picture."""
+"""The forms' names of a picture."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a turn."""
+    """The outcome of a turn."""
 
     name: str
     fault: str
-    """What is not as it must be; empty: nothing."""
+    """The fault of the turn; empty: none."""
     requests: Sequence[Request]
     doubled: int = 0
-    """Writes that were done once more than the model asked for."""
+    """Number of writes beyond the model's own calls."""
 
     @property
     def refusals(self) -> list[Request]:
-        """The requests that the server refused for their form; busy servers and overflows do not count."""
+        """The requests that the server refused because of their form; busy servers and overflows do not count."""
         return [request for request in self.requests if request.verdict == "refused"]
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What came of `setup --yes`."""
+    """The outcome of `setup --yes`."""
 
     code: int
     printed: str
@@ -67,20 +67,20 @@ class Setup:
 
 @dataclass
 class Talks:
-    """The conversations that one process had with a form."""
+    """One process's conversations with a form."""
 
     first: Sequence[Outcome]
     second: Sequence[Outcome] = field(default_factory=list)
 
 
 def talk_twice(form: ProviderForm, url: str, folder: Path, long: int) -> Talks:
-    """Have the whole conversation, and a second one in the same process."""
+    """Play the whole conversation, and a second one in the same process."""
     _enter(folder, {**form.environment(url), **form.model_settings(url)})
     return asyncio.run(_talk(form, url, [[*conversation(), *long_end(long)], conversation()]))
 
 
 def talk_over_env(form: ProviderForm, url: str, folder: Path) -> Talks:
-    """Have the conversation with the model and the parameters that the `.env` in this folder names."""
+    """Play the conversation with the model and the parameters of the `.env` in this folder."""
     settings = {name: value for name, value in form.environment(url).items() if name != "LLM_PARAMETERS"}
     _enter(folder, settings)
     return asyncio.run(_talk(form, url, [conversation()]))
@@ -98,7 +98,7 @@ def set_up(form: ProviderForm, url: str, folder: Path) -> Setup:
 
 
 async def _noted(url: str) -> Sequence[Request]:
-    """Return all requests that the servers have noted."""
+    """Return all requests of the servers' journals."""
     async with httpx.AsyncClient(timeout=60) as client:
         return await Journal(url, client).new()
 
@@ -106,7 +106,7 @@ async def _noted(url: str) -> Sequence[Request]:
 def _enter(folder: Path, settings: dict[str, str]) -> None:
     logging.disable(logging.CRITICAL)
     os.chdir(folder)
-    # A provider that refuses every turn shall refuse the last one, too.
+    # A provider that refuses every turn must refuse the last one, too.
     database = f"sqlite:///{folder / DATABASE}"
     os.environ.update({**settings, "DATABASE_URL": database, "MODEL_FAILURES": "0", "TURNS_PER_HOUR": "0"})
 
@@ -129,14 +129,14 @@ async def _talk(form: ProviderForm, url: str, conversations: Sequence[Sequence[S
 
 
 class Visit:
-    """One user in one thread; tells what came of each turn."""
+    """One user in one thread, with the outcome of each turn."""
 
     def __init__(self, assistant: Assistant, journal: Journal, thread: str) -> None:
         self._assistant, self._journal, self._thread = assistant, journal, thread
         self._id = uuid.uuid4().hex
 
     async def outcome(self, said: Said) -> Outcome:
-        """Play a turn, and hold what came of it against what must come."""
+        """Play a turn, and compare its outcome with the required one."""
         before, stopped, events = await self._todos(), False, list[Event]()
         try:
             async with asyncio.timeout(LONGEST_TURN):
@@ -155,7 +155,7 @@ class Visit:
         return Outcome(said.name, next(filter(None, faults), ""), requests, doubled)
 
     async def _play(self, said: Said) -> tuple[bool, list[Event]]:
-        """Play a turn to its end, or stop it at its first words where that is wanted; tell whether it was stopped."""
+        """Play a turn to its end, or stop it at its first words if the turn wants that; tell whether it was stopped."""
         turn = Turn(thread=self._thread, text=said.text.replace("(talk)", self._id))
         if said.kind == "picture":
             photo = Quoted(kind="photo", text="", by="photo", origin=Origin.FILE)
@@ -174,7 +174,7 @@ class Visit:
 
 
 def _of_words(said: Said, events: Sequence[Event]) -> str:
-    """Return what is wrong with what the user reads; empty if it is right."""
+    """Return the fault of the user's text; empty if it is right."""
     words = " | ".join(event.text for event in events if isinstance(event, Message))
     errors = [event.code for event in events if isinstance(event, Error) and event.code != RETRY]
     is_asked = any(isinstance(event, Interrupt) for event in events)

@@ -1,6 +1,6 @@
-"""Have one conversation with every form of every provider, and count what was refused, lost and done twice.
+"""Play one conversation with every form of every provider, and count refused, lost and doubled turns.
 
-`python -m benchmarks.providers`: hand-over, writes, questions, undo, a picture, and what goes wrong: a 429, errors and
+`python -m benchmarks.providers`: handoff, writes, questions, undo, a picture, and what goes wrong: a 429, errors and
 breaks in mid-stream, a refusal, a cut, a stop, a context too long, a history beyond its cut. `--server URL` names
 servers that are running: below it are the forms of `providers.toml` and `/journal`, which says what was refused.
 Without it they are started from `../shared/tools`, if they are there, else the servers of `tests/support/providers`,
@@ -14,7 +14,7 @@ took, all in the first conversation; "second talk" and "over .env" are those in 
 setting up, or its exit code if it failed. "busy", "failed", "broken" and "overflow" are the 429s and 5xxs, the errors
 and the ends in mid-stream, and the prompts that were too long.
 
-What went wrong stands on the standard error, turn by turn. Exit code 1: something was refused, lost or doubled, asked
+The standard error shows the faults, turn by turn. Exit code 1: something was refused, lost or doubled, asked
 again in another conversation, or could not be set up.
 """
 
@@ -54,9 +54,9 @@ COMMAND = "benchmarks.providers"
 
 
 async def tried(form: ProviderForm, url: str, long: int, journal: Journal | None, rankers: Path) -> Tried:
-    """Try all with a form; `journal` is cleared before each step, if it is ours alone.
+    """Try everything with a form; clear the `journal` before each step, if it is ours alone.
 
-    In `rankers` all talks keep what they train of tools: that is no provider's, and takes longer than a whole talk.
+    All talks share the trained rankers of tools in `rankers`: they depend on no provider, and take longer than a talk.
     """
     with tempfile.TemporaryDirectory() as place:
         folders = [Path(place) / name for name in ("talks", "setup")]
@@ -76,7 +76,7 @@ async def tried(form: ProviderForm, url: str, long: int, journal: Journal | None
 
 
 async def _in_process(function: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
-    """Call a function in a process of its own; what it needs is imported only once for all of them."""
+    """Call a function in a process of its own; a fork server imports its modules once for all of them."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["benchmarks.provider_talk", "langchain_openai"])
     with ProcessPoolExecutor(1, mp_context=context) as pool:
@@ -85,17 +85,17 @@ async def _in_process(function: Callable[P, T], *given: P.args, **named: P.kwarg
 
 @dataclass(frozen=True)
 class Servers:
-    """Servers that run, and the forms in which they are asked."""
+    """Running servers, and the forms of their requests."""
 
     url: str
     forms: Sequence[ProviderForm]
     is_ours: bool = False
-    """Whether they were started for this."""
+    """Whether this benchmark has started them."""
 
 
 @asynccontextmanager
 async def served(url: str | None, *, own: bool) -> AsyncIterator[Servers]:
-    """Give the servers that run at `url`, or start some: our own, or those beside the project."""
+    """Yield the running servers at `url`, or start some: our own, or those beside the project."""
     if url:
         yield Servers(url.rstrip("/"), forms())
     elif own or not (SHARED / "providers").is_dir():
@@ -114,7 +114,7 @@ async def served(url: str | None, *, own: bool) -> AsyncIterator[Servers]:
 
 
 async def try_all(chosen: argparse.Namespace, rankers: str) -> list[Row]:
-    """Try the chosen forms, and tell of each as soon as it is done."""
+    """Try the chosen forms, and yield each as soon as it is done."""
     rows = []
     async with served(chosen.server, own=chosen.own) as servers, httpx.AsyncClient(timeout=60) as client:
         journal = Journal(servers.url, client) if servers.is_ours else None
@@ -128,13 +128,13 @@ async def try_all(chosen: argparse.Namespace, rankers: str) -> list[Row]:
 
 
 def is_well(row: Row) -> bool:
-    """Tell whether nothing of a form was refused, lost, done twice or asked again where it was known."""
+    """Tell whether a form has no refused, lost or doubled turn, and no repeated request after a lesson."""
     counts = ("refused", "lost", "doubled", "second talk", "over .env")
     return not any(row[count] for count in counts) and not isinstance(row["setup"], str)
 
 
 def grouped(rows: Sequence[Row]) -> list[Row]:
-    """Return one row for all forms that have the same figures; the first cell has their names."""
+    """Return one row for all forms with the same figures; the first cell has their names."""
     names: dict[Figures, list[str]] = {}
     for row in rows:
         figures = tuple((column, value) for column, value in row.items() if column != "form")

@@ -1,6 +1,6 @@
 """Put a run of `peers` into `docs/benchmarks.md`: its tables between marks, its charts beside it.
 
-`python -m benchmarks.publishing` does so anew with what was measured last.
+`python -m benchmarks.publishing` does so anew with the last measurement.
 """
 
 from pathlib import Path
@@ -11,12 +11,12 @@ from benchmarks.taken import Run
 
 DOCS = Path(__file__).parent.parent / "docs"
 PEERS = ("langchain", "langgraph-swarm", "langgraph-supervisor")
-"""The packages of the peers, whose versions a run tells."""
+"""The packages of the peers; a run records their versions."""
 BEGIN, END = "<!-- {name}: written by {by} -->", "<!-- end of {name} -->"
 
 
 def publish(run: Run, docs: Path = DOCS) -> None:
-    """Write the tables and the charts; what stands outside the marks is kept, and so are times that were not taken."""
+    """Write the tables and the charts; keep the text outside the marks, and times that the run has not measured."""
     (docs / "charts").mkdir(exist_ok=True)
     draw(run, docs / "charts")
     page = docs / "benchmarks.md"
@@ -29,10 +29,10 @@ def publish(run: Run, docs: Path = DOCS) -> None:
 
 
 def marked(text: str, name: str, table: str, by: str = "make bench") -> str:
-    """Return the text with `table` between the marks of that name, which say by what it is written.
+    """Return the text with `table` between the marks of that name; the marks name the command that writes it.
 
     Raises:
-        ValueError: the marks are not there.
+        ValueError: the text lacks the marks.
     """
     begin, end = BEGIN.format(name=name, by=by), END.format(name=name)
     head, opening, rest = text.partition(begin)

@@ -1,4 +1,4 @@
-"""Have a real model server read what each contestant's models are asked, and see what it computes.
+"""Let a real model server read each contestant's prompts, and measure its computed tokens.
 
 `python -m benchmarks.real --server URL [--turns 30] [--only NAME …] [--one-slot] [--counted]`; needs the packages of
 `requirements-bench.txt` and llama.cpp's `llama-server`, which counts in each answer how many tokens of a prompt it
@@ -42,7 +42,7 @@ from benchmarks.report import Row, arguments, show
 
 NAMES = (OURS, "langgraph-swarm", "specialists as tools", "langgraph-supervisor")
 MARKS = (10, 30, 100)
-"""The turns after which the figures are told."""
+"""The turns after which the figures are printed."""
 PATIENCE = 600.0
 """Seconds that the server may read one prompt."""
 
@@ -59,18 +59,18 @@ class Request:
 
 @dataclass
 class Reading:
-    """What the server did with the prompts of some turns."""
+    """The server's figures for the prompts of some turns."""
 
     calls: int = 0
     computed: int = 0
     reused: int = 0
     seconds: list[float] = field(default_factory=list)
-    """Of each call, until its first token."""
+    """Seconds of each call until its first token."""
     turns: dict[int, float] = field(default_factory=dict)
-    """Of each turn: its calls one after the other, without the replies."""
+    """Seconds of each turn: its calls one after the other, without the replies."""
 
     def add(self, turn: int, timings: Mapping[str, Any], seconds: float) -> None:
-        """Take in what one prompt took."""
+        """Add the figures of one prompt."""
         self.calls += 1
         self.computed += int(timings["prompt_n"])
         self.reused += int(timings["cache_n"])
@@ -88,7 +88,7 @@ class Reading:
 
 
 async def record(name: str, turns: int, *, one_slot: bool) -> list[Request]:
-    """Perform the script, and return what was asked and answered."""
+    """Perform the script, and return its requests with the replies."""
     requests: list[Request] = []
     with tempfile.TemporaryDirectory() as folder:
         contestant = Contestant(name, "exit", slots=1 if one_slot else None)
@@ -121,7 +121,7 @@ class Server:
         self.where = {} if slot is None else {"id_slot": slot}
 
     def take(self, request: Request) -> tuple[Mapping[str, Any], float]:
-        """Have a prompt read, and then its reply; return what was counted and the seconds for the prompt."""
+        """Let the server read a prompt, and then its reply; return the counts and the seconds for the prompt."""
         text = self.prompt(request)
         begun = time.perf_counter()
         timings, seconds = self._read(text, 1), time.perf_counter() - begun
@@ -129,17 +129,17 @@ class Server:
         return timings, seconds
 
     def _read(self, text: str, most: int) -> Mapping[str, Any]:
-        """Have a text read and so many tokens written; return the server's times and counts."""
+        """Let the server read a text and write so many tokens; return its times and counts."""
         body = {"prompt": text, "n_predict": most, "cache_prompt": True, "temperature": 0, **self.where}
         timings: Mapping[str, Any] = self.asked("/completion", body)["timings"]
         return timings
 
     def prompt(self, request: Request) -> str:
-        """Return a request as the model's template writes it."""
+        """Return a request as a text in the model's template."""
         return self._written(request, request.messages)
 
     def answered(self, request: Request) -> str:
-        """Return the same with the reply; what two next messages begin with alike."""
+        """Return the same text with the reply: the common beginning of two possible next prompts."""
         nexts = [[*request.messages, request.reply, {"role": "user", "content": text}] for text in ("?", "!")]
         pairs = zip(*(self._written(request, messages) for messages in nexts), strict=False)
         return "".join(letter for letter, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
@@ -149,7 +149,7 @@ class Server:
         return str(self.asked("/apply-template", body)["prompt"])
 
     def asked(self, path: str, body: object) -> Any:
-        """Return what the server says to a request."""
+        """Return the server's response to a request."""
         answer = self.client.post(path, json=body)
         if "exceed_context_size" in answer.text:
             raise TooLong
@@ -159,14 +159,14 @@ class Server:
 
 
 class Counting(Server):
-    """A server that only tokenizes; it is known from the prompts before what it would compute."""
+    """A server that only tokenizes; the earlier prompts tell which tokens it would compute."""
 
     def __init__(self, client: httpx.Client, slot: int | None) -> None:
         super().__init__(client, slot)
         self.kept: list[Sequence[int]] = []
 
     def take(self, request: Request) -> tuple[Mapping[str, Any], float]:
-        """Return what a server would count that keeps each prompt with its reply, or with a slot the last one."""
+        """Return the counts of a server that keeps each prompt with its reply, or with one slot the last one alone."""
         prompt, answered = self._tokens(self.prompt(request)), self._tokens(self.answered(request))
         reused = max((_shared(prompt, former) for former in self.kept), default=0)
         self.kept = [answered] if self.where else [*self.kept, answered]
@@ -178,18 +178,18 @@ class Counting(Server):
 
 
 def _shared(first: Sequence[int], second: Sequence[int]) -> int:
-    """Return how many tokens two texts begin with alike."""
+    """Return the number of equal tokens at the beginning of two texts."""
     sizes = range(1, min(len(first), len(second)) + 1)
     return bisect_left(sizes, True, key=lambda size: first[:size] != second[:size])
 
 
 def play(server: Server, name: str, requests: Sequence[Request]) -> Iterator[Row]:
-    """Have a contestant's prompts read, and yield its figures at each mark and at the end.
+    """Let the server read a contestant's prompts, and yield its figures at each mark and at the end.
 
-    Where a prompt does not fit into the model's window any more the contestant has reached its end.
+    A prompt beyond the model's window is the contestant's end.
     """
     reading, last = Reading(), requests[-1].turn
-    # Nothing that the server still knows from before is a beginning of these prompts.
+    # No prompt in the server's cache is a beginning of these prompts.
     anew = f"Talk {uuid.uuid4().hex[:8]}.\n"
     for place, request in enumerate(requests):
         first, *rest = request.messages
@@ -205,7 +205,7 @@ def play(server: Server, name: str, requests: Sequence[Request]) -> Iterator[Row
 
 
 def machine() -> str:
-    """Return what the processor is called."""
+    """Return the name of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Play the recorded tasks of a shop through the whole graph, and see whether all comes out as it did there.
+"""Play the recorded tasks of a shop through the whole graph, and compare the outcomes with the recorded ones.
 
 `python -m benchmarks.replay --data DIR`: DIR holds `tau_retail`: `db.json` (the shop) and `replay_train.jsonl`, a
 task a line: calls with arguments and outcomes, and the SHA-256 of the shop afterwards. A scripted model hands over
@@ -45,11 +45,11 @@ from tests.dialogs.orders.recorded.tasks import Repeat, Task, tasks
 SIDE_BY_SIDE = 8
 """Tasks that are played at a time."""
 Watch = Callable[[Assistant, str], Awaitable[None]]
-"""Looks at a thread once its task is played."""
+"""A function that checks a thread after its task."""
 
 
 def compose(memory: Memory, clerk: Clerk, services: Services) -> Assistant:
-    """Put an assistant together whose models are the clerk's."""
+    """Return an assistant with the clerk's models."""
     speakers, langs = desk(marked=clerk.marked), languages()
     graph = build_graph(speakers, observers.discover(langs), saver=memory.saver, store=memory.store)
     models = clerk.models([SUPERVISOR, "observer", DESK])
@@ -65,7 +65,7 @@ def compose(memory: Memory, clerk: Clerk, services: Services) -> Assistant:
 
 
 async def play(clerk: Clerk, file: Path, watch: Watch | None = None) -> Played:
-    """Play a task on a shop's file, and see what came of it."""
+    """Play a task on a shop's file, and return its outcome."""
     played, task, ends = Played(clerk.task, clerk.marked), clerk.task, list[ToolEnd]()
     async with (
         open_memory(f"sqlite:///{file}", tables=[TABLES]) as memory,
@@ -97,7 +97,7 @@ async def play(clerk: Clerk, file: Path, watch: Watch | None = None) -> Played:
 async def replay(
     data: Path, *, marked: bool = True, spells: bool = False, repeat: Repeat = "", watch: Watch | None = None
 ) -> list[Played]:
-    """Play all tasks, each on a shop and in a thread of its own; `spells`: users spell out what was not shown."""
+    """Play all tasks, each on a shop and in a thread of its own; `spells`: users spell out unseen identifiers."""
     reads, side_by_side = Reads(json.loads((data / "db.json").read_text("utf-8"))), asyncio.Semaphore(SIDE_BY_SIDE)
     with tempfile.TemporaryDirectory() as folder:
         fill(shop := Path(folder) / "shop.db", reads.records)

@@ -1,4 +1,4 @@
-"""How benchmarks report: an aligned table and what it was measured on, or the same as JSON."""
+"""The report of a benchmark: an aligned table with the machine and the versions, or the same as JSON."""
 
 import argparse
 import json
@@ -19,7 +19,7 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
 
 
 def ran_on(packages: Sequence[str] = ()) -> dict[str, str | int]:
-    """Return what a figure depends on: interpreter, libraries, with these packages, and machine."""
+    """Return the environment of a figure: interpreter, libraries, these packages, and machine."""
     return {
         **{name: version(name) for name in packages},
         "python": platform.python_version(),

@@ -1,4 +1,4 @@
-"""Measure what our saver costs and saves beside LangGraph's own, which keeps every step of every turn.
+"""Measure the costs and savings of our saver beside LangGraph's own, which keeps every step of every turn.
 
 `python -m benchmarks.saver`: the same thread with each, several times in turn, so that both meet the same load; the
 models answer at once. Kills and clocks that go back are tests: `tests/engine/processes` and
@@ -27,7 +27,7 @@ ROUNDS = 3
 
 @asynccontextmanager
 async def stock(memory: Memory) -> AsyncIterator[Memory]:
-    """Put LangGraph's own saver in the place of ours, on the same file."""
+    """Replace our saver with LangGraph's own, on the same file."""
     async with AsyncSqliteSaver.from_conn_string(str(memory.storage.path)) as saver:
         yield replace(memory, saver=cast(Saver, saver))
 

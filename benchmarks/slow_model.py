@@ -1,7 +1,7 @@
 """A model that thinks for a while and says the same each time, in a process of its own.
 
 `python -m benchmarks.slow_model SECONDS` prints its address and serves until it is stopped. A process of its own, so
-that its CPU time is not counted as that of whom it answers.
+that its CPU time does not count as its caller's.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from tests.support.odd_provider import HEAD, read_request, words
 
 ANSWER = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in words("Well, that is how it is."))
 WAITING = 2_048
-"""Connections that may wait to be taken: a thousand people may speak at once."""
+"""Connections that may wait for acceptance: a thousand people may speak at once."""
 
 
 async def serve(seconds: float) -> None:

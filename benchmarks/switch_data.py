@@ -1,6 +1,6 @@
 """The labelled turns of `star_switch`, `sgd_switch` and `massive_switch`, as scenes.
 
-Scored are the turns in which a service holds the conversation and whose label is not doubtful.
+It scores the turns with a service as holder and a certain label.
 """
 
 import json
@@ -61,7 +61,7 @@ def scene(record: Mapping[str, Any], services: Mapping[str, Any]) -> Scene:
 
 
 def described(service: Mapping[str, Any], lang: str) -> str:
-    """Return all that is known of a service, in one language."""
+    """Return the description of a service in one language."""
     texts = [service["name"], service["description"]]
     parts = [text if isinstance(text, str) else text[lang] for text in texts]
     for name, text in service.get("intents", {}).items():

@@ -1,4 +1,4 @@
-"""What was measured of each contestant, and the tables that show it."""
+"""The measurements of each contestant, and their tables."""
 
 import json
 import statistics
@@ -14,18 +14,18 @@ from benchmarks.report import Row
 
 MARKS = (10, 100, 500)
 CACHED = 100
-"""Turns over which the repeated part of the prompts is counted."""
+"""Turns of the script that counts the repeated part of the prompts."""
 MOST_SECONDS = 45
-"""CPU time after which a contestant's thread does not grow any further."""
+"""CPU time after which a contestant's thread stops growing."""
 MOST_BYTES = 1_500_000_000
-"""Bytes on disk after which it does not either."""
+"""Bytes on disk after which a contestant's thread stops growing."""
 FILE = Path("var/peers.json")
 """All figures of the last run."""
 
 
 @dataclass
 class Taken:
-    """What was measured of a contestant; the first four lists go turn by turn through its growing thread."""
+    """The measurements of a contestant; the first four lists have an entry for each turn of its growing thread."""
 
     contestant: Contestant
     cpu_ms: list[float] = field(default_factory=list)
@@ -33,20 +33,20 @@ class Taken:
     bytes: list[int] = field(default_factory=list)
     characters: list[int] = field(default_factory=list)
     closed: int = 0
-    """Bytes on disk once the database was closed."""
+    """Bytes on disk after the database was closed."""
     counted: dict[str, float] = field(default_factory=dict)
     """Calls and characters of the script."""
     cached: dict[str, float] = field(default_factory=dict)
-    """The same of a longer one."""
+    """Calls and characters of a longer script."""
     per_second: list[float] = field(default_factory=list)
     """Turns per second with many threads at once, once per repetition; likewise `crowd_cpu_ms`, per turn."""
     crowd_cpu_ms: list[float] = field(default_factory=list)
     shares: dict[str, float] = field(default_factory=dict)
-    """Whose code that time goes to, by package."""
+    """Each package's share of that time."""
 
     @property
     def is_out(self) -> bool:
-        """Whether it has used up its time or its bytes."""
+        """Whether the contestant has used up its time or its bytes."""
         return sum(self.cpu_ms) > MOST_SECONDS * 1000 or self.bytes[-1:] > [MOST_BYTES]
 
     @property
@@ -55,7 +55,7 @@ class Taken:
         return statistics.median(self.per_second)
 
     def at(self, turn: int, of: Sequence[float]) -> float | None:
-        """Return the mean around a turn, None for one that was not reached."""
+        """Return the mean around a turn; None for an unreached turn."""
         return around(turn, of) if turn <= len(of) else None
 
 
@@ -68,7 +68,7 @@ class Run:
     """Load average of the machine before and after."""
     taken: list[Taken]
     cached_price: float = TENTH
-    """The price of a repeated character, where one that is read anew costs 1."""
+    """The price of a repeated character; a fresh one costs 1."""
 
     def save(self, file: Path = FILE) -> None:
         """Write everything to a file."""
@@ -78,22 +78,22 @@ class Run:
 
     @classmethod
     def load_from(cls, file: Path = FILE) -> "Run":
-        """Read what `save` wrote."""
+        """Read a saved run."""
         stored = json.loads(file.read_text("utf-8"))
         taken = [Taken(**{**measure, "contestant": Contestant(**measure["contestant"])}) for measure in stored["taken"]]
         return cls(stored["ran_on"], stored["load"], taken, stored.get("cached_price", TENTH))
 
     def of(self, label: str) -> Taken:
-        """Return what was measured of the contestant with this label."""
+        """Return the measurements of the contestant with this label."""
         return next(measure for measure in self.taken if measure.contestant.label == label)
 
     @property
     def is_counted_only(self) -> bool:
-        """Whether no times were measured."""
+        """Whether the run has no times."""
         return not any(measure.cpu_ms for measure in self.taken)
 
     def tables(self) -> dict[str, list[Row]]:
-        """Return the tables of the run by name; one that only counted has those of the prompts."""
+        """Return the tables of the run by name; a run without times has those of the prompts."""
         counted = {"prompts": self.prompts(), "dearer": self.dearer()}
         if self.is_counted_only:
             return counted
@@ -107,11 +107,11 @@ class Run:
         }
 
     def prompts(self) -> list[Row]:
-        """Return what the models are asked, which no durability changes."""
+        """Return the table of the prompts; durability does not change them."""
         return [_prompts(name, turns, self._priced(counted)) for name, turns, counted in self._counted()]
 
     def dearer(self) -> list[Row]:
-        """Return how many times as much each peer asks its models as the application does."""
+        """Return the ratio of each peer's prompts to the application's."""
         ours = {turns: self._priced(counted) for name, turns, counted in self._counted() if name == OURS}
         return [
             {
@@ -144,22 +144,22 @@ class Run:
         ]
 
     def bytes(self) -> list[Row]:
-        """Return what a thread that grows leaves on disk, and how far it came."""
+        """Return the bytes on disk of a growing thread, and its last turn."""
         return [_bytes(measure) for measure in self.taken]
 
     def crowd(self) -> list[Row]:
-        """Return what a turn takes among many threads at once."""
+        """Return the cost of a turn among many threads at once."""
         return [
             _named(measure, {"turns/s": measure.speed, "CPU ms": statistics.median(measure.crowd_cpu_ms)})
             for measure in self.taken
         ]
 
     def profile(self) -> list[Row]:
-        """Return whose code the CPU ms of a turn among many go to."""
+        """Return each package's CPU ms of a turn among many threads."""
         return [_named(measure, _shared(measure)) for measure in self.taken]
 
     def ratios(self) -> list[Row]:
-        """Return how far ahead of its peers the application is, with the targets."""
+        """Return the application's ratios to its peers, with the targets."""
         ours, swarm = self.of(f"{OURS} (sync)"), self.of("langgraph-swarm (async)")
         ours_exit, swarm_exit = self.of(f"{OURS} (exit)"), self.of("langgraph-swarm (exit)")
         last = min(len(ours.cpu_ms), len(swarm.cpu_ms))

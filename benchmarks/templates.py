@@ -1,4 +1,4 @@
-"""Which chat templates of open models take our prompts, and whether they lose any of our texts.
+"""A test of open models' chat templates with our prompts: it counts refused prompts and lost texts.
 
 `python -m benchmarks.templates --data DIR`: DIR holds templates (`*.jinja`), as the source distribution of
 `llama-cpp-python` carries them in `vendor/llama.cpp/models/templates`. Whole conversations are played with a script
@@ -55,14 +55,14 @@ TALK: Sequence[tuple[str | None, dict[str, Sequence[Any]]]] = [
     ("Thanks, that is all", {"observer": ["yes"], "profile": ["…"], "supervisor": ["You are welcome."]}),
     ("Bye", {"supervisor": ["Good bye."]}),
 ]
-"""What the user says, and what each role answers: opening, tools, several calls, hand-over, question, observers."""
+"""The user's messages and each role's answers: opening, tools, several calls, handoff, question, observers."""
 
 
 class Strict(Script):
-    """A script whose roles fall silent with a word when they are asked more often than it says."""
+    """A script whose roles answer with one word after their last line."""
 
     def next_line(self, role: str, messages: Sequence[Any]) -> Any:
-        """Return the role's next line; `stay` or a dot where there is none."""
+        """Return the role's next line; `stay` or a dot after the last one."""
         if not self.queues.get(role):
             return "stay" if role == "observer" else "."
         return super().next_line(role, messages)
@@ -70,18 +70,18 @@ class Strict(Script):
 
 @dataclass(frozen=True)
 class Result:
-    """What one template made of one prompt: refused, or the places of the texts that it lost."""
+    """The result of one template with one prompt: a refusal, or the places of the lost texts."""
 
     template: str
     prompt: int
     refused: str = ""
     lost: Sequence[int] = ()
     own: Sequence[int] = ()
-    """The places that the template loses of any conversation of this shape, whatever it says."""
+    """The places that the template loses in every conversation of this shape."""
 
 
 async def prompts_of_a_talk(folder: Path, lang: str = "en") -> list[Asked]:
-    """Play the conversation and return every prompt that a model was given."""
+    """Play the conversation and return every prompt of a model."""
     speakers, watching = discover()
     script = Strict()
     async with open_memory(f"sqlite:///{folder / 'templates.db'}", tables=tables_of(plugins_found())) as memory:
@@ -98,7 +98,7 @@ async def prompts_of_a_talk(folder: Path, lang: str = "en") -> list[Asked]:
 
 
 def judge(template: ChatTemplate, number: int, asked: Asked) -> Result:
-    """Render a prompt and look for its texts; those that a template always loses are its own fault."""
+    """Render a prompt and look for its texts; a text that the template always loses is the template's fault."""
     messages = [_named(message) for message in convert_to_openai_messages(asked.messages)]
     try:
         missing = lost(template.render(messages, asked.tools), messages)
@@ -121,7 +121,7 @@ def _named(message: Json) -> Json:
 
 
 def summary(results: Sequence[Result], talks: int) -> list[Row]:
-    """Return a row for each template that refuses or loses anything, and one for all."""
+    """Return a row for each template with refusals or losses, and one for all."""
     rows: list[Row] = []
     names = sorted({result.template for result in results})
     for name in names:

@@ -1,7 +1,7 @@
 """Measure the choice among many tools: recall, out-of-scope, shortcuts, time.
 
 `python -m benchmarks.tools --data DIR`: DIR holds `tools_clinc` and `tools_massive`, each with `tools.json`
-(descriptions), `examples.jsonl` (what the cards get) and `dev.jsonl` (what is asked).
+(descriptions), `examples.jsonl` (for the cards) and `dev.jsonl` (the requests).
 With `--examples 2` a card gets only so many examples of a language.
 
 Shortcuts are measured over every request asked, those for no tool included, as if each tool were marked: coverage is
@@ -30,13 +30,13 @@ NONE = "none"
 
 @dataclass(frozen=True)
 class Request:
-    """What somebody said, and the tool it is for."""
+    """A user's request, and its right tool."""
 
     text: str
     lang: str
     label: str
     before: str = ""
-    """What was said before it."""
+    """The text before it."""
 
 
 def requests(path: Path) -> list[Request]:
@@ -57,7 +57,7 @@ def cards(folder: Path, most: int | None = None) -> list[Card]:
 
 
 def recall(ranker: ToolRanker, asked: Sequence[Request]) -> dict[int, float]:
-    """Return by depth the share of requests whose tool is among so many best."""
+    """Return, by depth, the share of requests whose tool is among so many best."""
     places = []
     for request in asked:
         names = [hit.name for hit in ranker.rank(request.text, max(DEPTHS), [request.before])]
@@ -66,13 +66,13 @@ def recall(ranker: ToolRanker, asked: Sequence[Request]) -> dict[int, float]:
 
 
 def separation(inside: Sequence[float], outside: Sequence[float]) -> float:
-    """Return how often something inside scores above something outside: the area under the ROC curve."""
+    """Return the share of pairs in which the inside score exceeds the outside one: the area under the ROC curve."""
     wins = sum((request > other) + (request == other) / 2 for request in inside for other in outside)
     return wins / (len(inside) * len(outside))
 
 
 def measure(folder: Path, langs: Sequence[str], most: int | None) -> list[Row]:
-    """Build a set's index and ask it everything; return a row for each language."""
+    """Build a set's index and search it with all requests; return a row for each language."""
     cards_by_tool = cards(folder, most)
     started = time.process_time()
     ranker = ToolRanker(cards_by_tool)
@@ -87,7 +87,7 @@ def measure(folder: Path, langs: Sequence[str], most: int | None) -> list[Row]:
 
 
 def measure_context(folder: Path, langs: Sequence[str]) -> list[Row]:
-    """Return a row for each language: recall@5 as asked, and with something said before."""
+    """Return a row for each language: recall@5 of the request alone, and after another text."""
     ranker, rows, chance = ToolRanker(cards(folder)), list[Row](), random.Random(1)
     for lang in langs:
         asked = [

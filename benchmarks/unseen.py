@@ -1,4 +1,4 @@
-"""Count the words that histories keep as said by a speaker, and that no user saw: there shall be none.
+"""Count the words in histories that a speaker has said and no user has seen: there must be none.
 
 `python -m benchmarks.unseen` plays the conversation that is counted elsewhere, with and without questions in its
 answers; `benchmarks.replay` counts the same over the tasks of a shop. Cancelled drafts, observers and summaries are no
@@ -33,20 +33,20 @@ async def _performed(steps: Sequence[Step], folder: Path) -> KeptReplies:
     player, kept = Player(), KeptReplies()
     async with stage(f"sqlite:///{folder / 'unseen.db'}", player) as assistant:
         async for _ in perform(assistant, player, steps):
-            # A history is cut now and then.
+            # The application cuts histories at times.
             await kept.take(assistant, "script")
     return kept
 
 
 def performed(turns: int = TURNS, *, asks: bool = True) -> KeptReplies:
-    """Perform the script with so many turns; without `asks` the answers ask the user nothing."""
+    """Perform the script with so many turns; without `asks` the answers contain no questions."""
     steps = script(turns) if asks else asking_nothing(script(turns))
     with tempfile.TemporaryDirectory() as folder:
         return asyncio.run(_performed(steps, Path(folder)))
 
 
 def main() -> None:
-    """Count in all conversations that there are."""
+    """Count in all conversations."""
     chosen = arguments(__doc__).parse_args()
     rows = [row("script", performed()), row("script, asking nothing", performed(asks=False))]
     show(rows, as_json=chosen.json)

@@ -1,4 +1,4 @@
-"""Measure what watching costs the user: the wait for the first word of a turn on which the dialog stays.
+"""Measure the user's cost of observers: the wait for the first word of a turn on which the dialog stays.
 
 `python -m benchmarks.wait`: the same message with and without observers, in turns, to a dialog model and
 an observer that take their time. It is a message of which the gate is not sure, so the observer is asked.
@@ -20,7 +20,7 @@ from benchmarks.report import Row, arguments, show
 FIRST_TOKEN_MS = 300
 OBSERVER_MS = 250
 TARGET = 5
-"""Percent of the wait without observers that they may add."""
+"""The most that observers may add, in percent of the wait without them."""
 
 
 async def measure(pairs: int, first_token: int, observer: int) -> tuple[list[float], list[float]]:
@@ -63,7 +63,7 @@ async def _first_word(assistant: Assistant, step: Step, *, is_watched: bool) -> 
 
 
 def main() -> None:
-    """Measure, and say how the wait compares with the target."""
+    """Measure, and compare the wait with the target."""
     parser = arguments(__doc__)
     parser.add_argument("--pairs", type=int, default=40, help="repetitions with and without observers")
     parser.add_argument("--first-token", type=int, default=FIRST_TOKEN_MS, help="of the dialog's model, ms")

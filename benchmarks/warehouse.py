@@ -1,4 +1,4 @@
-"""A speaker with more tools than can be bound, each with a card: verbs on things, in English and Russian."""
+"""A speaker with too many tools to bind, each with a card: verbs on things, in English and Russian."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ def tools() -> list[BaseTool]:
 
 
 def with_warehouse(speakers: Speakers, own: Sequence[BaseTool] = ()) -> Speakers:
-    """Return the speakers, the supervisor with three hundred tools more."""
+    """Return the speakers; the supervisor has three hundred tools more."""
     supervisor = replace(speakers.supervisor, tools=[*speakers.supervisor.tools, *own, *tools()])
     return Speakers(supervisor, speakers.dialogs)
 

@@ -21,7 +21,7 @@ SECONDS = 0.3
 
 
 async def measure_all(server: PostgresServer, threads: int, turns: int, alone: int) -> list[Row]:
-    """Measure with each number of workers, and the other application."""
+    """Measure each number of workers, and the other application."""
     rows: list[Row] = []
     async with slow_model(SECONDS) as (model, model_process):
         for workers in WORKERS:

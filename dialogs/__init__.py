@@ -31,14 +31,14 @@ from agents.toolkit.traits import Traits, traits_of
 from prompts import variables
 
 STEPS = frozenset({"route", "verdict", "settle", "ask", "undo", "shortcut", "summary"})
-"""The graph's nodes that are no speakers."""
+"""The names of the graph's nodes other than speakers."""
 PREVIOUS = "__previous__"
-"""The channel in which LangGraph's `entrypoint` keeps what it returned."""
+"""The channel of LangGraph's `entrypoint` for its last return value."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dialog(Speaker, Plugin):
-    """A specialist: a plug-in with a speaker. `Speaker` says how it talks, `Plugin` what else it brings.
+    """A specialist: a plug-in with a speaker. `Speaker` has the fields of the speaker, `Plugin` those of the plug-in.
 
     The name of the file or the folder becomes its `name`.
     """
@@ -48,13 +48,13 @@ class Dialog(Speaker, Plugin):
     tool: str = field()
     description: str = field()
     tools: Sequence[BaseTool] = ()
-    """What it can do; tools for hand-overs, its form and help are added. An agent graph has its own tools."""
+    """The dialog's tools; those for handoffs, its form and help are added. An agent graph has its own tools."""
     observers: Sequence[str] = ("supervisor", "finished")
     """The observers that watch it, by name."""
     model: str = ""
     """Its own model, such as `openai:gpt-5-mini`; empty: that of the settings."""
     parameters: Parameters | None = None
-    """The parameters of its model; they go over those of the settings."""
+    """The parameters of its model, in place of those of the settings."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -88,7 +88,7 @@ class Dialog(Speaker, Plugin):
 
 
 def tools_in(package: str) -> list[BaseTool]:
-    """Return the tools in the folder `tools/` of a dialog, which gives its `__name__`: one in each file, named like it.
+    """Return the tools in the folder `tools/` of a dialog, by its `__name__`: one in each file, named like the file.
 
     Raises:
         ContractError: a file defines no tool of its name.
@@ -103,7 +103,7 @@ def tools_in(package: str) -> list[BaseTool]:
 
 
 def _misfit(agent: object) -> str:
-    """Return why an agent graph cannot be a dialog; empty if it can."""
+    """Return the reason why an agent graph cannot be a dialog; empty if it can."""
     if not isinstance(agent, Pregel):
         return f"must be a compiled LangGraph graph, found {agent!r}"
     if "messages" not in input_keys(agent):
@@ -127,7 +127,7 @@ def is_reserved(name: str) -> bool:
 
 
 def graphs_in(agent: Pregel[Any, Any, Any, Any]) -> list[Pregel[Any, Any, Any, Any]]:
-    """Return a graph and the graphs within it: its nodes, and those that the functions of its tools name."""
+    """Return a graph and the graphs within it: its nodes, and the graphs that the functions of its tools refer to."""
     graphs = [agent]
     # The list grows while it is gone through.
     for graph in graphs:
@@ -138,8 +138,8 @@ def graphs_in(agent: Pregel[Any, Any, Any, Any]) -> list[Pregel[Any, Any, Any, A
 
 
 def input_keys(agent: Pregel[Any, Any, Any, Any]) -> set[str]:
-    """Return the keys that a graph takes as its input."""
-    # Its JSON schema names them, too, but is slow to make, and some types have none.
+    """Return a graph's input keys."""
+    # Its JSON schema has the keys, too, but is slow to make, and some types have none.
     if isinstance(agent, CompiledStateGraph):
         return {*agent.builder.schemas[agent.builder.input_schema]}
     schema = agent.get_input_jsonschema()
@@ -153,11 +153,11 @@ def _tools_of(graph: Pregel[Any, Any, Any, Any]) -> list[BaseTool]:
 
 
 def _named_in(tool: BaseTool) -> list[object]:
-    """Return what the functions of a tool name outside themselves."""
+    """Return the values that the functions of a tool refer to outside themselves."""
     functions = [getattr(tool, name, None) for name in ("func", "coroutine")]
     named = list[object]()
     for function in filter(isfunction, functions):
-        # A variable that has no value yet raises ValueError.
+        # A variable without a value raises ValueError.
         with suppress(ValueError):
             names = getclosurevars(function)
             named += (*names.nonlocals.values(), *names.globals.values())
@@ -165,19 +165,19 @@ def _named_in(tool: BaseTool) -> list[object]:
 
 
 def _reads_previous(graph: Pregel[Any, Any, Any, Any]) -> bool:
-    """Tell whether a graph is a function (`entrypoint`) that wants what it returned in the run before."""
+    """Tell whether a graph is a function (`entrypoint`) that reads its return value of the run before."""
     bound = [node.bound for node in graph.nodes.values() if PREVIOUS in graph.channels]
     functions = [getattr(node, name, None) for node in bound for name in ("func", "afunc")]
     return any("previous" in signature(function).parameters for function in functions if callable(function))
 
 
 def _promises(traits: Traits) -> bool:
-    """Tell whether traits promise what only our own tool node can keep: once, asked first, for the user alone."""
+    """Tell whether traits promise something that only our own tool node can keep: once, asked first, in private."""
     return traits.effect == "write" or traits.kind != "general" or bool(traits.permission) or traits.private
 
 
 def discover(languages: Collection[str], observers: Collection[str]) -> dict[str, Dialog]:
-    """Load every dialog by file name: of this folder, unless it is switched off, and of those of extensions.
+    """Load every dialog by file name: of this folder, unless it is switched off, and of the folders of extensions.
 
     Raises:
         ContractError: a file defines no `dialog = Dialog(...)`, or the dialog names an unknown observer.

@@ -38,7 +38,7 @@ def discover(languages: list[str]) -> dict[str, Observer]:
 
 
 def watched(speakers: Speakers, observers: Mapping[str, Observer]) -> Speakers:
-    """Return the speakers with the observers that are always on, each after those that the speaker names."""
+    """Return the speakers with the observers that are always on, behind the speaker's own ones."""
     of_dialogs = [name for name, observer in observers.items() if observer.always]
     of_all = [name for name in of_dialogs if observers[name].always == "everywhere"]
 

@@ -1,1 +1,1 @@
-"""The rules of the conversation: pure functions on the state, and the prompts made from it."""
+"""The rules of the conversation: pure functions on the state, and the prompts from it."""

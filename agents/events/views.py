@@ -1,7 +1,7 @@
-"""Typed views: what a tool puts on the screen, rendered by each door as it can, as plain text by any.
+"""Typed views: a tool's output on the screen. Each door renders a view as it can; as plain text every door can.
 
-A view is an event. What one holds may come from a remote service: its size is bounded and its links are checked
-when it is made.
+A view is an event. Its content may come from a remote service: its size is bounded and its links are checked when it
+is made.
 """
 
 import logging
@@ -22,18 +22,18 @@ LONGEST_DOCUMENT = 200_000
 
 
 class Unshowable(Exception):
-    """A view cannot be made of this."""
+    """A view cannot be made of these data."""
 
 
 class View(Event, type="view"):
-    """Something for the screen. Raises Unshowable when a text is too long or a link leads elsewhere than to the web."""
+    """Data for the screen. Raises Unshowable when a text is too long or a link leads elsewhere than to the web."""
 
     kind: ClassVar[str] = ""
     longest: ClassVar[int] = LONGEST_FIELD
     omitted = ("unnumbered",)
     title: str = ""
     call: str = Field(default="", exclude=True)
-    """The id of the call that gave it."""
+    """The id of the call that returned it."""
     unnumbered: bool = False
     """Whether its lines have no numbers, since another list below it has them."""
 
@@ -73,7 +73,7 @@ class View(Event, type="view"):
         return []
 
     def body(self) -> dict[str, Any]:
-        """Return what is shown, as plain data."""
+        """Return the shown fields, as plain data."""
         return {**super().body(), "kind": self.kind}
 
 
@@ -141,7 +141,7 @@ class Link(View, kind="link"):
 
 
 class Player(View, kind="player"):
-    """What a player plays; `title` is the piece, `position` and `duration` count seconds, `volume` per cent."""
+    """The state of a player; `title` is the piece, `position` and `duration` count seconds, `volume` per cent."""
 
     state: Literal["playing", "paused", "stopped"]
     position: int | None = None
@@ -149,7 +149,7 @@ class Player(View, kind="player"):
     volume: int | None = None
 
     def text(self) -> str:
-        """Return one line: a sign for the state, the piece, how far it is, how loud."""
+        """Return one line: a sign for the state, the piece, the times, the volume."""
         sign = {"playing": "▶", "paused": "⏸", "stopped": "⏹"}[self.state]
         times = [f"{moment // 60}:{moment % 60:02}" for moment in (self.position, self.duration) if moment is not None]
         volume = f"🔊 {self.volume} %" if self.volume is not None else ""
@@ -158,14 +158,14 @@ class Player(View, kind="player"):
 
 @dataclass(frozen=True)
 class DayEntry:
-    """Something at a time of day."""
+    """An entry at a time of day."""
 
     time: str
     label: str
 
 
 class Day(View, kind="day"):
-    """A day, or several, in the order of time; `notes` are remarks below: what is overdue, to do, next."""
+    """A day, or several, in the order of time; `notes` are remarks below: overdue, to do, next."""
 
     entries: Sequence[DayEntry] = ()
     notes: Sequence[str] = ()
@@ -191,7 +191,7 @@ KINDS: Mapping[str, type[View]] = {kind.kind: kind for kind in (CardList, Table,
 
 
 def read_view(body: Mapping[str, object]) -> View:
-    """Return the view that plain data stands for, as `View.body` writes it. Raises ValueError if there is none."""
+    """Return the view of plain data that `View.body` has written. Raises ValueError if there is none."""
     kind = KINDS.get(str(body.get("kind")))
     if kind is None:
         raise ValueError(f"there is no view of the kind {body.get('kind')!r}; there are: {', '.join(KINDS)}")
@@ -214,7 +214,7 @@ def _texts(data: object) -> list[str]:
 
 
 def stored_view(body: Mapping[str, object]) -> View | None:
-    """Return a view that was stored; None for one of a kind or form that is no longer known."""
+    """Return a stored view; None if its kind or form is no longer known."""
     try:
         return read_view(body)
     except ValueError as unknown:
@@ -223,7 +223,7 @@ def stored_view(body: Mapping[str, object]) -> View | None:
 
 
 def is_web(url: str) -> bool:
-    """Tell whether a link leads to the web, and where it seems to lead.
+    """Tell whether a link leads to the web, and to the address that people see.
 
     A name before the host, a host that is encoded, a backslash and letters that nobody sees let one address pass for
     another.

@@ -1,7 +1,7 @@
 """Small numbers for opaque identifiers: the model reads and writes `2` where a tool means `7f9c…`.
 
-A field or parameter that holds such an identifier says so in its type, `Annotated[str, Opaque("order")]`, or in its
-JSON schema, `"x-opaque": "order"`. Numbers count up within a thread, whatever the kind, and are never given twice.
+The type of a field or parameter with such an identifier says so, `Annotated[str, Opaque("order")]`, or its
+JSON schema, `"x-opaque": "order"`. Numbers count up within a thread, over all kinds, and are never given twice.
 In arguments the model may also write an identifier that the user wrote. A short one that people read ("D1003") stays
 as it is.
 """
@@ -26,13 +26,13 @@ MARK = "x-opaque"
 """The keyword of a JSON schema that marks an identifier; its value is the identifier's kind."""
 MOST_IDENTIFIERS = 500  # Identifiers of a kind that a thread remembers; the oldest become stale.
 NAMING = ("label", "name", "title", "text", "subject")
-"""The fields with an object's name; the first one that it has counts."""
+"""The fields with an object's name; the first existing one counts."""
 LONGEST_WORD, WORD = 12, "="
-"""Characters of an identifier that may stay as it is, and what its key begins with among the numbers."""
+"""Characters of an identifier that may stay as it is, and the prefix of its key among the numbers."""
 LONGEST_LABEL = 100  # Characters of such a name that are kept.
 NUMBER = {"type": "integer"}
 ARGUMENT = {"anyOf": [NUMBER, {"type": "string"}]}
-"""What the model may write for an identifier: its number, or the identifier that the user wrote."""
+"""The model's argument for an identifier: its number, or the identifier that the user wrote."""
 _NUMBERED = re.compile(r"(?<![\w#№])[#№](\d{1,4})(?![\w-])")
 KEPT = ("description", "title", "default")
 NumberedIds = dict[str, dict[str, str]]
@@ -86,9 +86,9 @@ class Swap:
         return data
 
     def _members(self, data: Mapping[str, object], schema: Schema) -> Iterator[tuple[str, object]]:
-        """Yield the members of an object; names that the schema does not give itself may be marked."""
+        """Yield the members of an object; names that are not in the schema itself may be marked."""
         properties, kind = schema.get("properties", {}), name_rule(schema, self.root).get(MARK)
-        # The pattern that a name fits is not looked up: patterns may come from outside, and no swapped name fits one.
+        # The pattern of a name is not looked up: patterns may come from outside, and no swapped name fits one.
         others = [*schema.get("patternProperties", {}).values(), schema.get("additionalProperties")]
         free = [rule for rule in others if isinstance(rule, Mapping)]
         swapped: set[str] = set()
@@ -126,7 +126,7 @@ def name_rule(schema: Schema, root: Schema) -> Schema:
 
 
 def resolved(schema: object, root: Schema) -> Schema:
-    """Return a schema with what its reference within the root stands for; `true` and `false` are no rules."""
+    """Return a schema with the schema that its reference within the root names; `true` and `false` are no rules."""
     if not isinstance(schema, Mapping):
         return {}
     reference = str(schema.get("$ref", ""))
@@ -152,7 +152,7 @@ def target(reference: str, root: Schema) -> object:
 
 
 def spelled(texts: Iterable[str]) -> frozenset[str]:
-    """Return the words of texts that may be identifiers, each as it stands there and without what surrounds it.
+    """Return the words of texts that may be identifiers, each with and without the signs around it.
 
     Parts of words, plain words and small numbers are left out.
     """
@@ -170,7 +170,7 @@ def _may_be_id(word: str) -> bool:
 
 @dataclass(frozen=True)
 class Opaque:
-    """Marks a string as an identifier of a kind, which the model only sees as a number."""
+    """Marks a string as an identifier of a kind; the model only sees its number."""
 
     kind: str
 
@@ -182,7 +182,7 @@ class Opaque:
 
 
 class AliasError(LookupError):
-    """An argument names no identifier of the thread; `numbers` are those of its kind that the model may use."""
+    """An argument names no identifier of the thread; the model may use the `numbers` of its kind."""
 
     def __init__(self, kind: str, argument: object, numbers: list[str]) -> None:
         super().__init__(f"{kind} {argument!r}")
@@ -210,13 +210,13 @@ class Aliases:
         return hidden
 
     def restore(self, data: object, schema: Schema, user_texts: Sequence[str] = ()) -> Any:
-        """Return data with the identifier in place of every number where the schema marks one.
+        """Return data with the identifier in place of every number that the schema marks.
 
         An identifier itself is accepted only if it stands in one of the `user_texts`.
 
         Raises:
-            AliasError: it does not; or a number was never given in this thread, is too old, or names two members of
-                an object.
+            AliasError: another identifier; or a number that was never given in this thread, is too old, or names two
+                members of an object.
         """
         spoken = cache(partial(spelled, user_texts))
         try:
@@ -270,7 +270,7 @@ class Aliases:
         raise AliasError(kind, argument, _named(numbers))
 
     def _was_given(self, text: str) -> bool:
-        """Tell whether a text is a number that once stood for something."""
+        """Tell whether a text is a number that once stood for an identifier."""
         number, highest = text.lstrip("#№"), self._highest()
         return number.isdecimal() and len(number) <= len(str(highest)) and int(number) <= highest
 
@@ -280,7 +280,7 @@ class Aliases:
 
 
 def named(text: str, numbered: NumberedIds, labels: Mapping[str, str], lines: Iterable[str]) -> str:
-    """Return a model's words with the name that people know in place of "#3", unless a line on the screen has the 3."""
+    """Return a model's words with an object's name in place of "#3", unless a line on the screen has the 3."""
     listed = {line.partition(".")[0].strip() for line in lines}
     pairs = [(number, labels.get(meant)) for ids in numbered.values() for number, meant in ids.items()]
     names = {number: name for number, name in pairs if name and number not in listed}
@@ -292,7 +292,7 @@ def _named(numbers: Mapping[str, str]) -> list[str]:
 
 
 def _alone(identifiers: Iterable[str]) -> re.Pattern[str]:
-    """Return what finds identifiers that are no part of a word, of a date or of a number."""
+    """Return the pattern of identifiers that are no part of a word, of a date or of a number."""
     either = "|".join(re.escape(identifier) for identifier in sorted(identifiers, key=len, reverse=True))
     return re.compile(rf"(?<![\w-])(?:{either})(?![\w-]|[.,:/]\d)")
 
@@ -306,7 +306,7 @@ def masked(text: str, numbered: Mapping[str, Mapping[str, str]] | None) -> str:
 
 
 def shown(schema: Schema, *, is_argument: bool = False) -> dict[str, Any]:
-    """Return a schema as the model shall see it, with a number for each identifier.
+    """Return a schema for the model, with a number for each identifier.
 
     `is_argument`: the schema is of arguments, where the model may also repeat an identifier that the user wrote.
     """

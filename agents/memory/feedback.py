@@ -1,4 +1,4 @@
-"""What people think of answers: which messenger message shows which turn, and the reactions to it."""
+"""Ratings of answers: the turn that each messenger message shows, and people's reactions to it."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -24,9 +24,9 @@ TURN = "SELECT thread, message_id, user FROM shown_messages WHERE door = ? AND c
 OF = "WHERE thread = ? AND message_id = ? AND user = ?"
 ADD = "INSERT INTO feedback (thread, message_id, user, sign, at_ms, word) VALUES (?, ?, ?, ?, ?, ?)"
 SIGNS = {"up": "👍", "down": "👎"}
-"""What a user may think of an answer where there are no reactions, kept as those of messengers are."""
+"""The ratings of a door without reactions; they are kept as the reactions of messengers are."""
 KEPT_MS = 30 * 24 * 3600 * 1000
-"""How long it is stored which turn a message shows."""
+"""The time for which the turn of a shown message is stored."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class ShownTurn:
 
 
 class Rating(NamedTuple):
-    """What a user thinks of a turn: a sign (an emoji) and, maybe, a word."""
+    """A user's rating of a turn: a sign (an emoji) and, maybe, a word."""
 
     message_id: str
     user: str
@@ -48,7 +48,7 @@ class Rating(NamedTuple):
 
 
 class Feedback:
-    """Keep in SQLite which messages show which turns, and one sign (an emoji) of each user for a turn."""
+    """Keep in SQLite the turns that messages show, and one sign (an emoji) of each user for a turn."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -88,7 +88,7 @@ class Feedback:
         return {str(id): str(sign) for id, sign in await self._connection.execute(sql, (thread, storable(user)))}
 
     async def of(self, thread: str) -> list[Rating]:
-        """Return what people think of the turns of a thread, oldest first."""
+        """Return people's ratings of the turns of a thread, oldest first."""
         sql = "SELECT message_id, user, sign, word FROM feedback WHERE thread = ? ORDER BY at_ms"
         return [Rating(*row) for row in await self._connection.execute(sql, (storable(thread),))]
 
@@ -98,14 +98,14 @@ class Feedback:
         return {str(sign): int(count) for sign, count in await self._connection.execute(sql, (since_ms,))}
 
     async def erase(self, thread: str, user: str | None = None) -> None:
-        """Delete what is stored of a thread, or of one user's turns and signs in it."""
+        """Delete the turns and signs of a thread, or one user's in it."""
         if user is None:
             await self._erase("thread = ?", (storable(thread),))
         else:
             await self._erase("thread = ? AND user = ?", (storable(thread), storable(user)))
 
     async def erase_person(self, user: str) -> None:
-        """Delete what is stored of a user."""
+        """Delete the turns and signs of a user."""
         await self._erase("user = ?", (storable(user),))
 
     async def _erase(self, condition: str, values: tuple[str, ...]) -> None:

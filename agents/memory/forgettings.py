@@ -1,6 +1,6 @@
-"""What users have agreed to have deleted: a row stands until that is done, so that no kill loses the wish.
+"""Deletions to which users have agreed: a row stands until its deletion is done, so that no kill loses the wish.
 
-No text is kept. Of a done deletion neither thread nor user is kept, only a keyed digest of the message, which
+No text is kept. A done deletion keeps neither thread nor user, only a keyed digest of the message, which
 recognises the same message for a day.
 """
 
@@ -21,14 +21,14 @@ OLD = "DELETE FROM forgettings WHERE user = '' AND at_ms < ?"
 COLUMNS = "SELECT thread, message_id, user, what, lang FROM forgettings"
 CLOSE = "UPDATE forgettings SET thread = '', message_id = '', user = ''"
 KEPT_MS = 24 * 3600 * 1000
-"""How long a message that had something deleted is recognised."""
+"""The time for which a message with a done deletion is recognised."""
 
 
 @dataclass(frozen=True)
 class Deletion:
-    """What a user has agreed to by a message, as `agents.conversation.forgetting` names it, and in which language.
+    """A deletion to which a user's message has agreed, as `agents.conversation.forgetting` names it, and the language.
 
-    Of what is done thread, message and user are empty.
+    In a done deletion thread, message and user are empty.
     """
 
     thread: str
@@ -39,25 +39,25 @@ class Deletion:
 
 
 class Forgettings:
-    """Keep in SQLite what is to be deleted; what a method has returned from survives a power cut."""
+    """Keep the deletions to do in SQLite; a write survives a power cut once its method has returned."""
 
     def __init__(self, connection: Connection, digests: Digests) -> None:
         self._connection, self._digests = connection, digests
 
     async def met(self, thread: str, user: str, message_id: str) -> tuple[list[Deletion], Deletion | None]:
-        """Return what still has to be deleted, of a thread and of a user, and what a message has deleted."""
+        """Return the open deletions of a thread and of a user, and the done deletion of a message."""
         values = storable(thread), storable(user), self._digests.of(thread, message_id)
         rows = await self._connection.execute(f"{COLUMNS} WHERE thread = ? OR user = ? OR digest = ?", values)
         deletions = [Deletion(*row) for row in rows]
         return [it for it in deletions if it.user], next((it for it in deletions if not it.user), None)
 
     async def of(self, thread: str, message_id: str) -> Deletion | None:
-        """Return what a message has deleted, or will; None if nothing."""
+        """Return the deletion of a message, done or open; None if it has none."""
         rows = await self._connection.execute(f"{COLUMNS} WHERE digest = ?", (self._digests.of(thread, message_id),))
         return Deletion(*rows[0]) if rows else None
 
     def entering(self, deletion: Deletion) -> Callable[[Session], None]:
-        """Return what notes a deletion inside the transaction that closes its message."""
+        """Return the function that notes a deletion inside the transaction that closes its message."""
         names = [storable(name) for name in (deletion.thread, deletion.message_id, deletion.user)]
         digest = self._digests.of(deletion.thread, deletion.message_id)
 
@@ -68,11 +68,11 @@ class Forgettings:
         return enter
 
     async def close(self, deletion: Deletion) -> None:
-        """Note that something is deleted."""
+        """Note that a deletion is done."""
         await self._close("digest", self._digests.of(deletion.thread, deletion.message_id))
 
     async def close_all(self, user: str) -> None:
-        """Note that everything is deleted whose deletion a user has wanted."""
+        """Note that all deletions of a user are done."""
         await self._close("user", storable(user))
 
     async def _close(self, column: str, value: str) -> None:

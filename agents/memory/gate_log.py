@@ -1,4 +1,4 @@
-"""What the gate guessed of each message and what came of it: numbers alone, for `python -m app calibrate`.
+"""The gate's guess for each message and its outcome: numbers alone, for `python -m app calibrate`.
 
 No text is kept here. A row goes with its message when a thread is forgotten.
 """
@@ -31,13 +31,13 @@ class Logged:
 
     score: float
     watched: bool
-    """Whether an observer decided. If not, only a hand-over by the dialog could show that the guess was wrong."""
+    """Whether an observer decided. If not, only a handoff by the dialog could show that the guess was wrong."""
     leaves: bool
 
 
 @dataclass(frozen=True)
 class GateOutcome:
-    """What a turn adds to the log."""
+    """A turn's addition to the log."""
 
     logged: Logged | None = None
     model: str = ""
@@ -46,7 +46,7 @@ class GateOutcome:
 
 
 def log(connection: Session, thread: str, letter: int, outcome: GateOutcome) -> None:
-    """Write down what a turn adds, inside the transaction that closes its message."""
+    """Write a turn's addition, inside the transaction that closes its message."""
     if outcome.takes_back:
         connection.execute(TAKE_BACK, (thread, letter))
     if guess := outcome.logged:
@@ -55,6 +55,6 @@ def log(connection: Session, thread: str, letter: int, outcome: GateOutcome) -> 
 
 
 def logged(connection: Session, model: str) -> list[Logged]:
-    """Return what was logged with these weights, oldest first."""
+    """Return the guesses that were logged with these weights, oldest first."""
     rows = connection.execute(ALL, (model,)).fetchall()
     return [Logged(score, bool(watched), bool(leaves)) for score, watched, leaves in rows]

@@ -1,4 +1,4 @@
-"""The records of inbox and transcript: messages as they were received, lines that were said, and their users."""
+"""The records of inbox and transcript: received messages, lines that were said, and their users."""
 
 import re
 import time
@@ -31,9 +31,9 @@ class InboxEntry:
     status: Literal["open", "done", "failed", "interrupted"] = "open"
     turn: int = 0
     quoted: str | None = None
-    """What the message refers to, as JSON."""
+    """The quotation that the message refers to, as JSON."""
     received_ms: int = field(default=0, compare=False)
-    """When it was received, Unix time in ms; 0 for a message that is not stored yet."""
+    """The time of receipt, Unix time in ms; 0 for a message that is not stored yet."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class TranscriptLine:
 
 @dataclass(frozen=True)
 class ThreadInfo:
-    """A thread in a list: who wrote last, how many turns, when something was said last (Unix ms)."""
+    """A thread in a list: its last writer, the number of its turns, the time of its last line (Unix ms)."""
 
     thread: str
     user: str
@@ -61,12 +61,12 @@ class ThreadInfo:
     active_ms: int
     first: str = ""
     place: int = 0
-    """Where it stands in a list: what lies behind it is the list before this place."""
+    """Its place in a list: the threads behind it are those before this place."""
 
 
 @dataclass(frozen=True)
 class ThreadPage:
-    """A page of a list of threads; `next` is the place before which the next one begins, None behind the last one."""
+    """A page of a list of threads; the next page begins before the place `next`; None on the last page."""
 
     rows: Sequence[ThreadInfo] = ()
     next: int | None = None
@@ -74,7 +74,7 @@ class ThreadPage:
 
 @dataclass(frozen=True)
 class RecentThread:
-    """A thread of a user in a list by pages: where it stands there, its last message (Unix ms), its first words."""
+    """A thread of a user in a list by pages: its place, the time of its last message (Unix ms), its first words."""
 
     place: int
     thread: str

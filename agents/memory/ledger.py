@@ -1,7 +1,7 @@
-"""The ledger of done writes: what a tool writes is written once, however often and wherever it is asked for.
+"""The ledger of done writes: a tool's write is done once, however often and wherever it is asked for.
 
 While a write runs its lock is held, and the kernel frees the lock of a process that dies. So an entry without an
-outcome, whose lock is free, is of a write that was cut off: it may have taken effect or not.
+outcome, whose lock is free, belongs to a write that was cut off: it may have taken effect or not.
 """
 
 import asyncio
@@ -18,8 +18,8 @@ from agents.memory.connection import Connection, Session, T, Work
 from agents.memory.inbox import storable
 from agents.memory.locks import ThreadLocks
 
-# An entry holds for the message that asked for the write, and until `until_ms` for every other message. `told` has for
-# each thread the reply of a model that was answered: nobody knows whether the write took effect.
+# An entry holds for the message that asked for the write, and until `until_ms` for every other message. `told` has by
+# thread the reply of the model that was told: nobody knows whether the write took effect.
 TABLES = """
 CREATE TABLE ledger (
     key TEXT PRIMARY KEY, thread TEXT NOT NULL, user TEXT NOT NULL, message TEXT NOT NULL, outcome TEXT,
@@ -36,9 +36,9 @@ TELL = "UPDATE ledger SET told = json_patch(told, ?) WHERE key = ?"
 OUTLIVED = "DELETE FROM ledger WHERE thread = ? AND message <> ? AND until_ms <= ?"
 OLD = "DELETE FROM ledger WHERE max(until_ms, at_ms) <= ?"
 LEFT_MS = 30 * 24 * 3600 * 1000
-"""How long an expired entry is left for its own message, because a crash may have cut off that turn."""
+"""The time for which an expired entry is left for its own message: a crash may have cut off that turn."""
 How = Literal["once", "again", "transaction"]
-"""What becomes of a write that was cut off: a new wish repeats it; it is repeated; it left nothing and is repeated."""
+"""A write that was cut off: a new wish repeats it; it is repeated; it left nothing and is repeated."""
 LONGEST_WAIT = 30
 """Seconds to wait for another turn that does the same write."""
 Perform = Callable[[], Awaitable[str | None]]
@@ -48,7 +48,7 @@ _MARK: ContextVar[str] = ContextVar("mark", default="")
 
 @dataclass(frozen=True, kw_only=True)
 class Write:
-    """One write: its key, the user it is done for, and the message and the model's reply that asked for it."""
+    """One write: its key, its user, and the message and the model's reply that asked for it."""
 
     key: str
     thread: str
@@ -66,10 +66,10 @@ def _outcome_of(write: Write, at_ms: int, database: Session) -> str | None:
 
 
 def _claim(write: Write, at_ms: int, database: Session) -> bool:
-    """Enter that a write is begun; False if it was begun before and the asking model does not know that.
+    """Enter that a write is begun; return False if it was begun before and the asking model does not know that.
 
-    The model is then told, and that is noted: when another reply in the same thread asks again, the write is begun
-    anew.
+    The model is then told so, and its reply is noted: when another reply in the same thread asks again, the write is
+    begun anew.
     """
     replies = _entry("told", write, at_ms, database)
     if replies is not None and json.loads(str(replies)).get(write.thread, write.reply) == write.reply:
@@ -80,7 +80,7 @@ def _claim(write: Write, at_ms: int, database: Session) -> bool:
 
 
 def _begin(write: Write, at_ms: int, database: Session) -> tuple[int, bool]:
-    """Enter that a write is begun, if it was not; return when it first was (Unix ms), and whether that is now."""
+    """Enter that a write is begun, unless it was; return when it first began (Unix ms), and whether that is now."""
     first_ms = _entry("at_ms", write, at_ms, database)
     if first_ms is not None:
         return int(first_ms), False
@@ -89,7 +89,7 @@ def _begin(write: Write, at_ms: int, database: Session) -> tuple[int, bool]:
 
 
 def _tell(write: Write, database: Session) -> None:
-    """Enter that the asking model is told that nobody knows whether the write took effect."""
+    """Note that the asking model is told: nobody knows whether the write took effect."""
     database.execute(TELL, (json.dumps({write.thread: write.reply}), write.key))
 
 
@@ -150,7 +150,7 @@ class Ledger:
         `ready` is awaited before, and may raise. The `harmless` errors of `perform` say that nothing was written.
 
         Raises:
-            Doubtful: the write was cut off before, and the model that asks has not been told so.
+            Doubtful: the write was cut off before, and the asking model has not been told so.
             Busy: another turn has been doing it for more than `LONGEST_WAIT` seconds.
         """
         async with self._alone(write.key):
@@ -171,14 +171,15 @@ class Ledger:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
-        """Give a tool that is a transaction the connection to write by; do not commit, the ledger does.
+        """Give a tool with `transaction=True` its connection for writes; do not commit, the ledger does.
 
-        What is written and the tool's answer are committed together when the tool returns; if it raises, both are
-        undone. The file's write lock is held until then, so the tool must write to the database in no other way.
-        A check that asks for it begins it: what the check has read is still so when the tool writes.
+        The tool's writes and its answer are committed together when the tool returns; if it raises, both are undone.
+        The file's write lock is held until then, so the tool must write to the database in no other way.
+        A check that asks for the transaction begins it: the rows that the check has read cannot change before the tool
+        writes.
 
         Raises:
-            ContractError: the tool is no transaction, or asks twice.
+            ContractError: the tool has no `transaction=True`, or asks twice.
         """
         effect = _EFFECT.get()
         if effect is None or effect.is_handed_out:
@@ -204,11 +205,11 @@ class Ledger:
         await self._write(partial(_release, key))
 
     async def erase(self, thread: str, users: Collection[str]) -> bool:
-        """Forget what was written in a thread, and by the users; return False if nothing was written in the thread."""
+        """Forget the writes in a thread, and those of the users; return False if the thread had none."""
         return await self._write(partial(_erase, thread, users))
 
     async def erase_part(self, thread: str, user: str) -> None:
-        """Forget what was written for a user in a thread."""
+        """Forget the writes for a user in a thread."""
         await self._write(partial(_erase_part, thread, user))
 
     @asynccontextmanager
@@ -237,7 +238,7 @@ class Ledger:
             yield
 
     async def _claimed(self, write: Write, perform: Perform, harmless: tuple[type[Exception], ...]) -> str | None:
-        """Do a write whose effect is elsewhere; if it is cut off between claim and outcome, it is in doubt."""
+        """Do a write with an effect elsewhere; if it is cut off between claim and outcome, it is in doubt."""
         if not await self._write(partial(_claim, write, self._ms())):
             raise Doubtful
         try:
@@ -270,7 +271,7 @@ class Ledger:
         return outcome
 
     async def _together(self, write: Write, ready: Ready, perform: Perform) -> str | None:
-        """Do a write whose effect is in this database: it is committed with its outcome, or neither is."""
+        """Do a write with its effect in this database: it is committed with its outcome, or neither is."""
         async with AsyncExitStack() as stack:
             effect = _Effect(stack)
             token = _EFFECT.set(effect)

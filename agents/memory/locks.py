@@ -33,7 +33,7 @@ _open: WeakValueDictionary[tuple[int, int], _LockFile] = WeakValueDictionary()
 
 
 class ThreadLocks:
-    """Let one turn of a thread run at a time; the kernel frees what a killed process held.
+    """Let one turn of a thread run at a time; the kernel frees the locks of a killed process.
 
     `path` is the database file, beside which `<name>.lock` is kept. With None only this object's own
     users exclude each other.
@@ -72,7 +72,7 @@ def _is_refused(attempts: RetryCallState) -> bool:
     return isinstance(refusal, PermissionError) and (attempts.seconds_since_start or 0) > REFUSED_AFTER
 
 
-# Systems differ in how they say "taken"; one that says "not permitted" may mean it.
+# Systems report a taken lock in different ways; one that reports "not permitted" may mean just that.
 @retry(
     retry=retry_if_exception_type((BlockingIOError, PermissionError)),
     wait=wait_exponential(FIRST_WAIT, max=LONGEST_WAIT),

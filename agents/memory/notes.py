@@ -1,4 +1,4 @@
-"""Notes for a person: what users asked and nobody here could answer; kept until their thread is forgotten."""
+"""Notes for a person: users' questions that nobody here could answer; kept until their thread is forgotten."""
 
 import asyncio
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Note:
 
 
 class NoteStore:
-    """Keep notes in SQLite; what a method has returned from survives a power cut."""
+    """Keep notes in SQLite; a write survives a power cut once its method has returned."""
 
     def __init__(self, connection: Connection, digests: Digests) -> None:
         self._connection, self._digests = connection, digests

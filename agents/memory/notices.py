@@ -1,4 +1,4 @@
-"""What users are to be told later: the engine's own notices, and what the clock needs of every source of notices."""
+"""Notices for users at a later time: the engine's own, and the interface between the clock and each source."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -26,50 +26,50 @@ ORDER BY at_ms, key
 """
 STILL_DUE = "SELECT text, lang FROM notices WHERE user = ? AND key = ? AND told_ms IS NULL"
 PRUNE = "DELETE FROM notices WHERE told_ms BETWEEN 0 AND ?"
-"""Between two bounds PostgreSQL expects few rows, and takes the index."""
+"""With two bounds PostgreSQL expects few rows, and takes the index."""
 KEPT_MS = 366 * 24 * 3600 * 1000
-"""How long the key of a told notice is kept."""
+"""The time for which the key of a told notice is kept."""
 TOLD = "UPDATE notices SET told_ms = ?, text = '' WHERE user = ? AND key = ?"
 
 
 @dataclass(frozen=True)
 class Due:
-    """Something that a user is to be told."""
+    """A notice that a user is to be told."""
 
     id: str
-    """The same whenever the same thing is told, so that a door recognises a repeated delivery."""
+    """The same for each delivery of the same notice, so that a door recognises a repeated one."""
     key: str
-    """The key by which its source finds it."""
+    """The key of the notice in its source."""
     user: str
     thread: str
     at_ms: int
-    """When it is to be told, in Unix milliseconds."""
+    """The time to tell it, in Unix milliseconds."""
 
 
 class NoticeSource(ABC):
-    """Something that has things to tell; the clock rings each of them once."""
+    """A source of notices; the clock rings each of them once."""
 
     is_silent = False
-    """Whether it tells nobody anything, and only lets time do something: it is asked wherever a user may be."""
+    """Whether it tells nobody anything, and only acts at a time: the clock asks it in every place."""
     is_stored = False
-    """Whether what it tells stands in the transcript, under its id, before it is delivered."""
+    """Whether a notice is in the transcript, under its id, before it is delivered."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self.now = now
         """Returns the present time in Unix seconds."""
         self.changed = asyncio.Event()
-        """Set whenever something else may have become due."""
+        """Set whenever another notice may have become due."""
 
     @abstractmethod
     async def due(self, until_ms: int, user: str | None, threads: str) -> Sequence[Due]:
-        """Return what is due until then, earliest first: of one user or of all, in threads of a GLOB pattern."""
+        """Return the notices due until then, earliest first: of one user or of all, in threads of a GLOB pattern."""
 
     @abstractmethod
     async def text_of(self, due: Due, *, is_late: bool) -> str | None:
-        """Return what to tell the user; None if it was told, changed or deleted in the meantime."""
+        """Return the text for the user; None if the notice was told, changed or deleted in the meantime."""
 
     async def is_foreign(self, id: str) -> bool:
-        """Tell whether others may have written what was told under this id, if it is one of this source."""
+        """Tell whether others may have written the notice of this id, if it is one of this source."""
         return False
 
     @abstractmethod
@@ -78,7 +78,7 @@ class NoticeSource(ABC):
 
 
 class Notices(NoticeSource):
-    """Keep notices in SQLite; what a method has returned from survives a power cut."""
+    """Keep notices in SQLite; a write survives a power cut once its method has returned."""
 
     def __init__(self, connection: Connection, now: Callable[[], float]) -> None:
         super().__init__(now)
@@ -121,7 +121,7 @@ class Notices(NoticeSource):
 
 
 def rung(text: str, lang: str, at: datetime, now: datetime, *, is_late: bool) -> str:
-    """Return a text as it is told; a late one says so."""
+    """Return a notice's text as the user hears it; a late one says so."""
     if is_late:
         return phrase("notice_missed", lang, text=text, when=worded_instant(at, lang, now))
     return phrase("notice", lang, text=text)

@@ -1,4 +1,4 @@
-"""What a user has set: the time zone, the language, and what a new message does to the answer before it."""
+"""A user's settings: the time zone, the language, and the effect of a new message on an answer in progress."""
 
 import os
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ LOCAL_TIME = Path("/etc/localtime")
 
 
 Busy = Literal["interrupt", "queue", "steer"]
-"""What a message does that comes while the one before it is answered: it ends the answer, waits for its end, or comes
-in after the tools that run."""
+"""The effect of a message that comes during the answer to the one before: it ends the answer, waits for its end, or
+joins it after the running tools."""
 
 
 @dataclass(frozen=True)
 class Preferences:
-    """The settings of a user; None is one that the user has not set."""
+    """The settings of a user; None for a setting that the user has not made."""
 
     zone: ZoneInfo | None = None
     lang: str | None = None

@@ -1,4 +1,4 @@
-"""Lists of threads, a page at a time: the thread last written to stands first. A search has a bound for each."""
+"""Lists of threads, a page at a time: the thread last written to comes first. A search reads a bounded number."""
 
 from collections.abc import Awaitable, Callable
 
@@ -21,7 +21,7 @@ async def thread_page(
     is_wanted: IsWanted | None = None,
     most_read: int = MOST_READ,
 ) -> ThreadPage:
-    """Return a page of `Transcript.threads`: those with `words` in name or last lines, and of them what `is_wanted`.
+    """Return a page of `Transcript.threads`: threads with `words` in name or last lines, as far as `is_wanted` permits.
 
     A page of a search may have few rows, or none, and a next page.
     """
@@ -42,7 +42,7 @@ async def thread_page(
 
 
 async def has_words(transcript: Transcript, thread: str, words: str, user: str | None = None) -> bool:
-    """Tell whether the last lines of a thread have some words; with a user only the lines that are theirs."""
+    """Tell whether the last lines of a thread have some words; with a user only that user's lines count."""
     lines, sought = await transcript.lines(thread, limit=MOST_LINES), comparable(words)
     return any(sought in comparable(line.text) for line in (lines if user is None else lines_of(user, lines)))
 

@@ -1,4 +1,4 @@
-"""What a messenger brings: each update is a row of the inbox until what it asks for is done.
+"""The updates of a messenger: each is a row of the inbox until its request is done.
 
 An update is stored before the messenger is told that it has arrived. A row that is closed keeps a keyed digest and a
 time only, so that the same update is known when it comes again.
@@ -23,7 +23,7 @@ COLUMNS = "SELECT id, body, answer, thread, message_id, received_ms FROM updates
 CLOSE = "UPDATE updates SET body = NULL, answer = NULL, thread = NULL, message_id = NULL"
 LINK = "UPDATE updates SET thread = ?, message_id = ? WHERE id = ?"
 KEPT_MS = 7 * 24 * 3600 * 1000
-"""How long a closed row is kept; a messenger keeps untaken updates for a day."""
+"""The time for which a closed row is kept; a messenger keeps untaken updates for a day."""
 
 
 @dataclass(frozen=True)
@@ -32,17 +32,17 @@ class StoredUpdate:
 
     id: int
     body: str | None
-    """What the messenger said, as JSON; None when everything is done."""
+    """The messenger's update, as JSON; None when everything is done."""
     answer: str | None = None
-    """What the door answers, as JSON, once that is known."""
+    """The door's answer, as JSON, once it is known."""
     thread: str | None = None
-    """The thread of the message that it became a part of, or would become a part of."""
+    """The thread of the message that the update is a part of, or would become a part of."""
     message_id: str | None = None
     received_ms: int = 0
 
 
 class Updates:
-    """Keep updates in SQLite; what a method has returned from survives a power cut."""
+    """Keep updates in SQLite; a write survives a power cut once its method has returned."""
 
     def __init__(self, connection: Connection, digests: Digests) -> None:
         self._connection, self._digests = connection, digests
@@ -86,7 +86,7 @@ class Updates:
         await self._connection.execute(sql, (storable(answer), id))
 
     async def close(self, *ids: int) -> None:
-        """Note that what the updates ask for is done."""
+        """Note that the requests of the updates are done."""
         sql = f"{CLOSE} WHERE id = ? AND body IS NOT NULL"
         await self._connection.write(lambda connection: connection.executemany(sql, [(id,) for id in ids]).rowcount)
 

@@ -1,4 +1,4 @@
-"""Chat models by role: who answers for the supervisor, for each dialog and for the observers."""
+"""Chat models by role: of the supervisor, of each dialog and of the observers."""
 
 import json
 import re
@@ -21,12 +21,12 @@ from agents.models.thinking import FIELDS
 from agents.models.window import Window
 
 Caching = Literal["none", "key", "marks"]
-"""How a provider wants to be asked. "none": it is not asked; many cache all by themselves."""
+"""The way in which a request asks a provider to cache. "none": it does not ask; many cache all by themselves."""
 Choice = Literal["grammar", "guided_choice"]
-"""The field in which a server takes the words of which a reply is one: llama.cpp's, vLLM's."""
+"""The field of a request for the only words that a reply may be: llama.cpp's, vLLM's."""
 MARK = {"type": "ephemeral"}
 FREE = "local:"
-"""How the names of free models begin, whose tokens nobody needs to count."""
+"""The prefix of the names of free models; nobody needs to count their tokens."""
 
 Stream = Callable[[list[AnyMessage]], AsyncIterator[AIMessage]]
 ToolSchema = dict[str, Any]
@@ -39,7 +39,7 @@ class ModelRequest:
 
     speaker: str
     role: str
-    """Whose model is asked: "supervisor", "observer", or the name of a dialog."""
+    """The role of the model: "supervisor", "observer", or the name of a dialog."""
     thread: str
     model: str
     """The name of the first model that is asked, such as "openai:gpt-5-mini"."""
@@ -51,15 +51,15 @@ AskModel = Callable[[ModelRequest], Awaitable[AIMessage]]
 AroundModelCall = Callable[[ModelRequest, AskModel], Awaitable[AIMessage]]
 """Returns the reply; a hook that does not call its second argument answers in place of the model."""
 MOST_CHARACTERS = 200_000
-"""Characters a reply may have with its thinking and its arguments (about 50,000 tokens): some streams never end."""
+"""Characters of a reply with its thinking and its arguments (about 50,000 tokens): some streams never end."""
 LONGEST_REPLY = 600.0
 """Seconds a reply may take in all: some streams never end, and a provider's timeout only counts silence."""
 COLD = 300.0
 """Seconds until the first piece of a model that has not answered yet: a server may have to read the whole prompt."""
 FEW, THOUGHTFUL = 32, 16_384
-"""Tokens of a reply that is one word, and of one by a model that thinks first."""
+"""Tokens of a reply of one word, and of a reply by a model that thinks first."""
 HEADLESS = re.compile(r"(?<![a-z0-9])(r1|qwq|thinking)(?![a-z0-9])", re.IGNORECASE)
-"""Names of models whose chat template opens the thinking, so that their text begins inside it."""
+"""Names of models with a chat template that opens the thinking: their text begins inside it."""
 
 
 def _marked(message: AnyMessage) -> AnyMessage:
@@ -70,42 +70,43 @@ def _marked(message: AnyMessage) -> AnyMessage:
 
 @dataclass(frozen=True)
 class Model:
-    """A chat model and the name it goes by in events ("openai:gpt-5-mini")."""
+    """A chat model and its name in events ("openai:gpt-5-mini")."""
 
     name: str
     chat: BaseChatModel
     parallel_tool_calls: bool | None = None
-    """Whether a reply may call several tools; None: as the provider does it."""
+    """Whether a reply may call several tools; None: the provider decides."""
     caching: Caching = "none"
     reply_length: int = MOST_CHARACTERS
     reply_seconds: float = LONGEST_REPLY
     reply_repeats: int = REPEATS
     gap_seconds: float | None = None
-    """Seconds that a try may take until its first piece, and a reply between two pieces; None: as the client does."""
+    """Seconds of a try until its first piece, and of a reply between two pieces; None: the client's own limit."""
     retries: int = 0
-    """Times that a server is asked again that is busy or cannot be reached."""
+    """The number of further tries with a server that is busy or cannot be reached."""
     first_seconds: float = LONGEST_REPLY
-    """Seconds until the first piece of a reply, with all that the provider's client tries again."""
+    """Seconds until the first piece of a reply, all further tries included."""
     cold_seconds: float = 0
     """The same for a model that has not answered yet."""
     aside_seconds: float = 10
-    """Seconds that a reply beside the conversation may take: of an observer, a summary, a question put anew."""
+    """Seconds of a reply beside the conversation: by an observer, a summary, a question put anew."""
     most_tokens: int | None = None
     """Tokens of a reply, unless the model thinks first, or its server takes no limit."""
     images: bool | None = None
-    """Whether it sees pictures; None: as its profile says."""
+    """Whether it sees pictures; None: its profile decides."""
     window: Window = field(default_factory=Window, compare=False, repr=False)
     choice: Choice | None = None
-    """How its server is told that a reply is one of some words; None: it is not."""
+    """The field that tells its server the only words that a reply may be; None: there is none."""
     form: RequestForm = field(default_factory=RequestForm, compare=False, repr=False)
     around: AroundModelCall | None = field(default=None, compare=False, repr=False)
-    """The hooks around a reply that it is the first to be asked for; None if there is none."""
+    """The hooks around a reply, where this model is asked first; None if there is none."""
     other: Callable[[], BaseChatModel] | None = field(default=None, compare=False, repr=False)
     """Makes the model in the other one of OpenAI's two forms."""
     habits: dict[str, float] = field(default_factory=dict, compare=False, repr=False)
-    """What its replies have shown of it: "headless" is whether its texts begin inside the thinking, "thoughtful"
-    whether it thinks at all, "slowest" the seconds until a piece, "says_why" whether it has said why a reply ended.
-    "endless" counts its last replies that came to no end. "slots" is how many prompts its server keeps, if known."""
+    """Facts that its replies have shown: "headless" is whether its texts begin inside the thinking, "thoughtful"
+    whether it thinks at all, "slowest" the seconds until a piece, "says_why" whether it has given the reason why a
+    reply ended. "endless" counts its last replies without an end. "slots" is the number of prompts that its server
+    keeps, if known."""
 
     @property
     def address(self) -> str:
@@ -120,7 +121,7 @@ class Model:
 
     @property
     def place(self) -> str:
-        """The model's name and, where it is known, the address at which it is asked, without a password in it."""
+        """The model's name and, where it is known, its address, without a password in it."""
         address = self.address or getattr(self.chat, "base_url", None)
         if not isinstance(address, str) or not address:
             return self.name
@@ -145,12 +146,12 @@ class Model:
 
     @property
     def sends_window(self) -> bool:
-        """Whether its server loads as large a window as each request says: Ollama's own form."""
+        """Whether each request tells its server the size of the window to load: Ollama's own form."""
         return "num_ctx" in type(self.chat).model_fields
 
     @property
     def wire(self) -> Literal["responses", "chat"]:
-        """Which of OpenAI's two forms requests have, if they have one."""
+        """The one of OpenAI's two forms that its requests have, if they have one."""
         return "responses" if getattr(self.chat, "use_responses_api", False) else "chat"
 
     @property
@@ -166,7 +167,7 @@ class Model:
         return {self.wire}
 
     def outgrow(self) -> bool:
-        """Remember that the model thinks first; tell whether that is new, and a reply had a limit of ours."""
+        """Remember that the model thinks first; tell whether that is new and a reply had a limit of ours."""
         is_new = self.most_tokens is not None and "thoughtful" not in self.habits
         self.habits["thoughtful"] = True
         return is_new
@@ -174,9 +175,9 @@ class Model:
     def lesson(
         self, failure: BaseException, prompt: Sequence[AnyMessage], before: Collection[str]
     ) -> tuple[str, set[str]]:
-        """Return the name of the field that replies lack, as a failure says, and the names of what the request had.
+        """Return the name of a field that replies lack, and the names of the request's parts that a failure is about.
 
-        `before` is what that request did without.
+        `before` are the names that this request did without.
         """
         refusal, names = refusal_of(failure), self.extras(prompt, before)
         wanted = wanted_field(refusal, {*names, *self.form.without})
@@ -184,7 +185,7 @@ class Model:
         return wanted, about
 
     def learn(self, failure: BaseException, prompt: Sequence[AnyMessage], before: Collection[str]) -> set[str]:
-        """Do from now on without what a failure is about, or with the field that it wants; return the names."""
+        """Do from now on without the parts that a failure is about, or with the field that it wants; return names."""
         wanted, names = self.lesson(failure, prompt, before)
         if wanted and wanted not in self.form.wanted:
             self.form.wanted.add(wanted)
@@ -193,7 +194,7 @@ class Model:
         return names
 
     def teaches(self, failure: Exception, prompt: Sequence[AnyMessage]) -> bool:
-        """Tell whether a failure says what the next request should do without, whatever its status is."""
+        """Tell whether a failure, of any status, names a part that the next request should do without."""
         if not is_refusal(failure):
             return False
         shows = any(isinstance(message, HumanMessage) and isinstance(message.content, list) for message in prompt)
@@ -203,7 +204,7 @@ class Model:
         )
 
     def extras(self, prompt: Sequence[AnyMessage], before: Collection[str]) -> set[str]:
-        """Return the names of what a request has beside the model, the messages and the tools, and without `before`."""
+        """Return the names of a request's parts beside model, messages and tools, less those in `before`."""
         # One name of a limit is given up at a time: the server may know another.
         limit = next((name for name in self._spellings if name not in before), "")
         names = extras_of(self.chat) - {*SPELLINGS, *LIMITS} | {*self._options("some"), self.choice or "", limit}
@@ -217,14 +218,14 @@ class Model:
         return spellings - {*before}
 
     def limited(self, words: Sequence[str]) -> Self:
-        """Return the model as its server takes it, with the limits of a reply; `words`: one of them is wanted."""
+        """Return the model as its server takes it, with the limits of a reply; the reply is one of `words`, if any."""
         update, extra, field = self.form.omitted(self.chat), dict[str, object](), self._field
         if field and (limit := self._most(is_word=bool(words))):
             name = next((name for name in self._spellings if name not in self.form.without), None)
             if name is None:
                 update |= {field: None} if self.most_tokens is None else {}
             elif name == (type(self.chat).model_fields[field].alias or field) or len(self._spellings) == 1:
-                # The class writes it so.
+                # The class writes this name.
                 update[field] = limit
             else:
                 update[field], extra[name] = None, limit
@@ -256,7 +257,7 @@ class Model:
         return SPELLINGS if is_foreign or fields[field].alias is None else SPELLINGS[::-1]
 
     def _most(self, *, is_word: bool) -> int | None:
-        """Return how many tokens a reply may have; None: no limit."""
+        """Return the most tokens of a reply; None: no limit."""
         if self.most_tokens is None:
             return getattr(self.chat, self._field) if self._field else None
         is_likely = self._profile.get("reasoning_output") or HEADLESS.search(self.name)
@@ -267,7 +268,7 @@ class Model:
         return min(most, self.window.reply or most)
 
     def bound(self, tools: Sequence[ToolSchema], key: str) -> Stream:
-        """Return what streams a reply, with these tools; the provider keeps a prompt's beginning under `key`."""
+        """Return the stream of a reply, with these tools; the provider keeps a prompt's beginning under `key`."""
         omitted = self.form.without if tools else {*self.form.without, "parallel_tool_calls"}
         options = {name: option for name, option in self._options(key).items() if name not in omitted}
         # One client empties the parameters that it is given; they belong to all turns and models.
@@ -276,7 +277,7 @@ class Model:
         return partial(attempts, runnable, self.retries, self.gap_seconds, self.teaches)
 
     def _options(self, key: str) -> dict[str, Any]:
-        """Return what a request with tools has beside them, as the provider's client calls it."""
+        """Return the other options of a request with tools, by the names of the provider's client."""
         options: dict[str, Any] = {
             "prompt_cache_key": key if self.caching == "key" and key else None,
             # The provider's client marks the end of the prompt.
@@ -286,9 +287,10 @@ class Model:
         return {name: option for name, option in options.items() if option is not None}
 
     def marked(self, prompt: list[AnyMessage]) -> list[AnyMessage]:
-        """Mark what the next turn repeats, if the provider wants marks.
+        """Mark the part of a prompt that the next turn repeats, if the provider wants marks.
 
-        That is the system message, and the last message before the newest user message, whose files are not repeated.
+        The marks are on the system message, and on the last message before the newest user message: the files of that
+        one are not repeated.
         """
         if self.caching != "marks" or "cache_control" in self.form.without:
             return prompt
@@ -297,7 +299,7 @@ class Model:
 
     @property
     def sees(self) -> bool:
-        """Whether the model is shown pictures."""
+        """Whether the model sees pictures."""
         return bool(self._profile.get("image_inputs")) if self.images is None else self.images
 
     @property
@@ -307,14 +309,14 @@ class Model:
 
     @property
     def _profile(self) -> Mapping[str, object]:
-        """What LangChain knows of the model; empty for a class without profiles."""
+        """LangChain's profile of the model; empty for a class without profiles."""
         profile: Mapping[str, object] = getattr(self.chat, "profile", None) or {}
         return profile
 
 
 @dataclass(frozen=True)
 class Models:
-    """The model of each role, and what stands in when it fails.
+    """The model of each role, and the fallback when it fails.
 
     Roles are "supervisor", "observer" and the dialogs' names; a role without an entry takes `default`.
     """

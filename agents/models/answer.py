@@ -1,7 +1,7 @@
-"""The answer in a reply's text while it streams: what the user may be shown of it, and the calls that it really is.
+"""The answer in a reply's text while it streams: the text for the user, and calls that the text really is.
 
 Servers and weak models leave thinking, marks of the chat template and calls of tools in the text: `forms.toml` is their
-table. Only what may become one of its marks is held back. Thinking and blocks of a prompt are left out. An answer ends
+table. Only a possible beginning of its marks is held back. Thinking and blocks of a prompt are left out. An answer ends
 where a turn ends. A text that is a call is the call; one that only looks like a call makes the reply a broken one.
 
 In code, marks are text. A block of our own prompts is text there only if the user or a tool spoke of it. A mark that
@@ -18,17 +18,17 @@ from agents.errors import GarbledReply
 from agents.models.text_calls import Offer, TextCall, any_of, forms, value_at
 
 ECHO = 40
-"""Characters in a row by which an answer is known to repeat our instructions."""
+"""Characters in a row of our instructions: an answer with so many repeats them."""
 LONGEST_FORMING = 200
-"""Characters at the end of a text that are looked through for what may become a mark."""
+"""Characters at the end of a text that are searched for the beginning of a mark."""
 STEP = 2_000
-"""Characters of a piece that are read at once, so that a long piece costs no more than many short ones."""
+"""Characters of a piece to read at once, so that a long piece costs no more than many short ones."""
 LONGEST_LINE = 1_000
-"""Characters of a line behind which the end of code within it is not waited for."""
+"""Characters of a line in which the end of code is awaited."""
 MOST_HIDDEN = 1000
 """Characters of a block of our own prompts; a model that goes on after them is not expected to close the block."""
 PROSE = re.compile(r"[\w \t.,;:!?'’\"()–-]*")
-"""What begins no mark within a line, but for the names of tools and a call that begins with a word."""
+"""Text in which no mark begins within a line, except names of tools and calls that begin with a word."""
 LINE, NO_PART = r"(?<![^\n])[ \t]*", r"(?<![\w/.=#-])"
 """Patterns before a form: it begins a line; it is not the end of a longer word, path or address."""
 
@@ -55,7 +55,7 @@ class _Marks:
         forming = "|".join(kinds.values())
         token = "|".join(f"(?P<{kind}>{form})" for kind, form in (*kinds.items(), ("code", "```|`|\n")))
         token, forming = (form.replace("NAME", f"(?:{any_of(names)})") for form in (token, f"(?:{forming})(?!)"))
-        # Only `regex` finds what may become a mark; `re` is faster.
+        # Only `regex` finds the beginning of a mark; `re` is faster.
         self.token, self._forming = re.compile(token, re.IGNORECASE), regex.compile(forming, regex.IGNORECASE)
         self.end = regex.compile(any_of([*self.ends, *table["results"]]), regex.IGNORECASE)
         words = [
@@ -66,7 +66,7 @@ class _Marks:
         self.thought = re.compile(any_of([closing for _, closing in thinking]), re.IGNORECASE)
 
     def forming(self, text: str, before: str = "") -> int:
-        """Return how many characters at the end of a text may become a mark; `before` is what stands before it."""
+        """Return how many characters at the end of a text may become a mark; `before` is the text before it."""
         # Most pieces are prose in the middle of a line; to look for each of the marks would take a turn a millisecond.
         is_prose = before not in ("", "\n") and PROSE.fullmatch(text)
         if is_prose and re.split(r"[^\w-]", text)[-1].casefold() not in self._beginnings:
@@ -80,19 +80,19 @@ _marks = cache(_Marks)
 
 
 class AnswerText:
-    """Takes the pieces of a text and returns what may be shown of it; a mark may be split over pieces.
+    """Takes the pieces of a text and returns the text for the user; a mark may be split over pieces.
 
     `headless`: the text is expected to begin inside the thinking; nothing is shown until it closes.
-    `instructions` are what no answer should repeat.
+    `instructions` are texts that no answer should repeat.
     """
 
     def __init__(self, *, headless: bool = False, offer: Offer | None = None, instructions: str = "") -> None:
         self.answer = ""
         """The answer so far; it begins anew behind a closing tag without an opening one."""
         self.unopened = False
-        """Whether a closing tag without an opening one came: all that was shown before it was thinking."""
+        """Whether a closing tag came without an opening one: all text shown before it was thinking."""
         self.thought = self.is_over = self.is_call = False
-        """Whether there was thinking; whether what comes now is no answer; whether it is a call."""
+        """Whether there was thinking; whether the answer is over; whether the text is a call."""
         self.calls: Sequence[TextCall] = ()
         self._offer = offer or Offer((), "")
         self._marks = _marks(tuple(self._offer.schemas))
@@ -110,7 +110,7 @@ class AnswerText:
         return self.is_headless or self._closing is not None
 
     def feed(self, piece: str) -> str:
-        """Return what may be shown now. Raises GarbledReply: it is no sound call, or repeats our instructions."""
+        """Take a piece; return the text for the user. Raises GarbledReply: an unsound call, or our own instructions."""
         shown: list[str] = []
         for start in range(0, len(piece), STEP):
             self._buffer += piece[start : start + STEP]
@@ -118,7 +118,7 @@ class AnswerText:
         return "".join(shown)
 
     def rest(self, *, is_cut: bool = False) -> str:
-        """Return what was still held back at the end of the text; half a call of a text that was cut is dropped.
+        """Return the rest of the text, which was held back; half a call of a text that was cut is dropped.
 
         A headless text that never closed its thinking was an answer from the start.
         """
@@ -163,7 +163,7 @@ class AnswerText:
         return "".join(shown)
 
     def _skip(self, is_last: bool) -> bool:
-        """Drop what is thinking; tell whether it is over."""
+        """Drop thinking; tell whether it is over."""
         closing = re.compile(re.escape(self._closing), re.IGNORECASE) if self._closing else self._marks.thought
         if tag := closing.search(self._buffer):
             self._buffer = self._buffer[tag.end() :]
@@ -176,7 +176,7 @@ class AnswerText:
         return False
 
     def _take(self, token: re.Match[str], is_last: bool) -> str | None:
-        """Take the token with which the buffer begins; return what is shown of it, None if it cannot be told yet."""
+        """Take the token at the buffer's beginning; return its text for the user, None if that shows only later."""
         text, mark = token[0], token[0].casefold()
         if token.lastgroup == "code":
             self._is_fence ^= text == "```"
@@ -217,7 +217,7 @@ class AnswerText:
         return end[0] == "`" if end else None if len(line) < LONGEST_LINE else False
 
     def _take_call(self, opening: str, is_last: bool) -> str | None:
-        """Take what begins as a call; return what is shown of it, None if it cannot be told yet."""
+        """Take text that begins as a call; return its text for the user, None if that shows only later."""
         is_fenced = opening.startswith("```")
         if self._is_fence:
             self._is_fence = not is_fenced
@@ -236,7 +236,7 @@ class AnswerText:
             self.is_call = True
             return ""
         if is_call and is_fenced:
-            # Code that stands beside words is there to be read.
+            # Code beside words is an answer to read.
             is_call = not self.answer.strip() and not self._buffer[size:].strip()
             if is_call and not is_last:
                 return None
@@ -246,7 +246,7 @@ class AnswerText:
         return self._show(size)
 
     def _show(self, size: int, text: str | None = None) -> str:
-        """Take so many characters from the buffer and add them to the answer, or `text` in their place.
+        """Take `size` characters from the buffer and add them to the answer, or `text` in their place.
 
         The answer begins behind the white space.
         """
@@ -262,7 +262,7 @@ class AnswerText:
 
 
 def answer_in(text: str, offer: Offer | None = None) -> str:
-    """Return the answer in a whole text; what stands before a closing tag without an opening one is thinking."""
+    """Return the answer in a whole text; the text before a closing tag without an opening one is thinking."""
     reader = AnswerText(offer=offer)
     reader.feed(text)
     reader.rest()

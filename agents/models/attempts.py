@@ -1,4 +1,4 @@
-"""A model that is asked again where its server is busy: one policy for all clients, whose own ones differ."""
+"""Further tries where a model's server is busy: one policy for all clients, since their own ones differ."""
 
 import asyncio
 import random
@@ -12,9 +12,9 @@ from langchain_core.runnables import Runnable
 from agents.models.failures import is_passing, retry_after
 
 RETRIED_FOR = 25.0
-"""Seconds within which tries are made again. The user waits for the first words meanwhile."""
+"""Seconds for further tries. The user waits for the first words meanwhile."""
 PAUSE, LONGEST_PAUSE = 0.5, 8.0
-"""Seconds before the second try, which double with each further one, and the most of them."""
+"""Seconds before the second try, and the most before any; they double with each further try."""
 
 
 async def attempts(
@@ -24,11 +24,11 @@ async def attempts(
     teaches: Callable[[Exception, list[AnyMessage]], bool],
     prompt: list[AnyMessage],
 ) -> AsyncIterator[AIMessage]:
-    """Stream the reply of a model, which is asked up to `retries` times again until one begins.
+    """Stream the reply of a model; ask it again up to `retries` times until a reply begins.
 
-    A try that is silent for `timeout` seconds has failed, too. What a server says of the time to wait is heeded. A
-    failure that `teaches` something is not tried again: the same request would fail again.
-    Raises what the model's client raises in the last try.
+    A try that is silent for `timeout` seconds has failed, too. A server's own waiting time counts. A failure that
+    `teaches` something is not tried again: the same request would fail again.
+    Raises the error of the model's client in the last try.
     """
     now = asyncio.get_running_loop().time
     begun, retry = now(), 0
@@ -51,7 +51,7 @@ async def attempts(
             pause = retry_after(failure)
             if pause is None:
                 pause = min(PAUSE * 2**retry, LONGEST_PAUSE) * random.uniform(0.75, 1)
-            # Who asks for a reply says how long silence may last in all.
+            # The caller bounds the silence of all tries together.
             is_late = now() + pause - begun > RETRIED_FOR and not silence.expired()
             if retry >= retries or is_late or not is_passing(failure) or teaches(failure, prompt):
                 raise

@@ -28,16 +28,16 @@ SPELLINGS: Mapping[str, Sequence[str]] = {
     "parallel_tool_calls": ("parallel_tool_calls",),
     "choice": ("extra_body",),
 }
-"""How LangChain's classes call the parameters that they take; the first name that they know counts."""
+"""The names of parameters in LangChain's classes; the first name that a class knows counts."""
 PER_REQUEST = frozenset(("parallel_tool_calls", "choice"))
-"""Those of them that stand in a request, and not in the making of a class."""
+"""Parameters of a request; the class itself does not take them."""
 KEYS: Mapping[str, Sequence[str]] = {
     "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
     "mistralai": ("MISTRAL_API_KEY",),
 }
-"""Where providers whose packages find out about a missing key only in the first call take it from."""
+"""Variables of providers' keys, for packages that notice a missing key only in the first call."""
 DEFAULT, FALLBACK = "default", "fallback"
-"""Entries of the parameters that belong to no role: those of all roles, and those of the fallback model."""
+"""Entries of the parameters without a role: those of all roles, and those of the fallback model."""
 LOCAL = "local:rules"
 """The model that needs no provider."""
 OBSERVER = "observer"
@@ -48,15 +48,15 @@ Wire = Literal["responses", "chat"]
 """OpenAI's two forms: responses, and chat completions."""
 CACHING: Mapping[str, Caching] = {"openai": "key", "anthropic": "marks"}
 ALWAYS_SENT: Mapping[str, str] = {"anthropic": "ANTHROPIC_AUTH_TOKEN", "ollama": "OLLAMA_API_KEY"}
-"""Secrets that clients take from the environment, whatever key they are given, and send to every address."""
+"""Secrets that clients take from the environment, besides any given key, and send to every address."""
 NO_RETRIES: Mapping[str, int] = {"google_genai": 1}
-"""What tells a class to ask once, if that is not 0: one of them counts tries, and takes 0 for its default."""
+"""A class's own number for a single try, if that is not 0: it counts tries, and takes 0 for its default."""
 FORMS: dict[str, RequestForm] = {}
-"""What this process has learnt of the requests that a model at an address takes."""
+"""The forms of requests that this process has learnt, by model and address."""
 
 
 class Parameters(BaseModel):
-    """What an operator may say about how a role's model answers."""
+    """An operator's parameters for a role's model."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -65,33 +65,33 @@ class Parameters(BaseModel):
     max_tokens: int | None = Field(default=None, ge=1)
     parallel_tool_calls: bool | None = None
     images: bool | None = None
-    """Whether the model sees pictures; left out, as LangChain's profile of it says."""
+    """Whether the model sees pictures; left out, LangChain's profile of it decides."""
     slots: int | None = Field(default=None, ge=1)
-    """Prompts of which the model's server keeps the beginning; with one, observers ask behind the dialog's prompt."""
+    """Prompts whose beginning the model's server keeps; with one, observers ask behind the dialog's prompt."""
     choice: Choice | None = None
     window: int | None = Field(default=None, ge=1024)
-    """Tokens that a prompt and its reply may have together; left out, the server is asked."""
+    """Tokens of a prompt and its reply together; left out, the server is asked."""
     history: int | None = Field(default=None, ge=256)
-    """Tokens of a history that is not cut; left out, half of the window, at most 16,000."""
+    """Tokens up to which a history is not cut; left out, half of the window, at most 16,000."""
     patience: float = Field(default=10, gt=0, le=3_600)
-    """Seconds that a reply may take which no user waits for: of an observer, a summary, a question put anew."""
+    """Seconds of a reply that no user waits for: by an observer, a summary, a question put anew."""
     base_url: str | None = None
-    """An endpoint of the role's own; it is asked without the key of the others."""
+    """An endpoint of the role's own; it does not get the key of the others."""
     wire: Wire | None = None
     """The form in which a server of OpenAI's kind is asked first; left out, OpenAI's own `responses`, others `chat`."""
     slot: int | None = Field(default=None, ge=0)
     """The slot of llama.cpp's server that keeps the role's prompts."""
     without: tuple[str, ...] = ()
-    """What the model's server refuses, by the names of fields as they stand in requests; more is learnt."""
+    """Fields of requests that the model's server refuses, by name; more are learnt."""
     wanted: tuple[str, ...] = ()
-    """Fields of thinking that the model's server wants in each reply that it is sent; more is learnt."""
+    """Fields of thinking that the model's server wants in each reply of a request; more are learnt."""
 
     def over(self, default: Self) -> Self:
-        """Return these parameters, and the default's where nothing is said; `null` takes a default back."""
+        """Return these parameters, and the default's where one is not set; `null` takes a default back."""
         return default.model_copy(update=self.model_dump(exclude_unset=True))
 
     def options(self, chat: BaseChatModel, name: str) -> dict[str, object]:
-        """Return the set parameters as the class of `chat` calls them. Raises ConfigError: it takes no such one."""
+        """Return the set parameters by the names in the class of `chat`. Raises ConfigError: the class lacks one."""
         fields = type(chat).model_fields
         bound = inspect.signature(type(chat).bind_tools).parameters
         names_taken = {*fields, *(field.alias for field in fields.values()), *(PER_REQUEST & bound.keys())}
@@ -124,7 +124,7 @@ def make_chat(kind: str, name: str, **options: object) -> BaseChatModel:
         package = named or f"langchain-{kind.replace('_', '-')}"
         raise ConfigError(f"{kind}: models need a package: pip install langchain {package}") from None
     except Exception as wrong:
-        # The packages raise what they like: ValidationError, ValueError, errors of their clients.
+        # The packages raise any errors: ValidationError, ValueError, errors of their clients.
         raise ConfigError(f"{kind}:{name} cannot be used: {_first_sentence(wrong)}") from None
     if (keys := KEYS.get(kind)) and not any(os.environ.get(key) for key in keys):
         raise ConfigError(f"{kind}: models need {keys[0]} in the environment or in .env")
@@ -133,7 +133,7 @@ def make_chat(kind: str, name: str, **options: object) -> BaseChatModel:
 
 
 def _first_sentence(failure: Exception) -> str:
-    """Return what is wrong in one line; pydantic puts its own words and the values around it."""
+    """Return the fault in one line; pydantic puts its own words and the values around it."""
     lines = [line.strip() for line in str(failure).splitlines() if line.strip()]
     line = next((line for line in lines if "[type=" in line), lines[0] if lines else type(failure).__name__)
     return line.partition(" [type=")[0].removeprefix("Value error, ")
@@ -141,9 +141,9 @@ def _first_sentence(failure: Exception) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
-    """How models are asked. `timeout` is in seconds, per attempt and per silent gap of a stream.
+    """The settings of requests to models. `timeout` is in seconds, per attempt and per silent gap of a stream.
 
-    Both are counted here, and so are `retries`: the clients differ in units and in what they ask for again.
+    Both are counted here, and so are `retries`: the clients differ in units and in the requests that they repeat.
     Key and address are those of "openai:" models; the other providers read their own environment variables.
     """
 
@@ -229,9 +229,9 @@ def make_models(
 def _forms(
     kind: str, name: str, endpoint: Endpoint, options: Mapping[str, object], wire: Wire | None
 ) -> Sequence[Callable[[], BaseChatModel]]:
-    """Return what makes the model in the form in which it is asked, then in the other one that OpenAI has, if any.
+    """Return the makers of the model: in the form to ask first, then in the other one that OpenAI has, if any.
 
-    OpenAI's own models are asked for responses, those of servers of its kind for completions, unless `wire` says which.
+    The first form is `wire`; without it responses for OpenAI's own models, and completions for servers of its kind.
     """
     settings: dict[str, object] = {"model": name, "base_url": endpoint.base_url, "api_key": endpoint.key, **options}
     if kind != "openai":
@@ -241,7 +241,7 @@ def _forms(
             if wire:
                 raise ConfigError(f"LLM_PARAMETERS: {kind}:{name} takes no wire")
             return [lambda: chat]
-        # LangChain's class has the address and the key, and drops what the server wants back.
+        # LangChain's class has the address and the key, and drops fields that the server wants back.
         settings |= {"base_url": str(client.base_url), "api_key": client.api_key}
     elif endpoint.key is None and endpoint.base_url is None:
         raise ConfigError("openai: models need OPENAI_API_KEY (or OPENAI_BASE_URL of a server without keys) in .env")

@@ -1,6 +1,6 @@
-"""Tell what a provider's failure means: whether to ask again, and what an operator should know.
+"""The meaning of a provider's failure: whether to ask again, and its cause for the operator.
 
-No client is imported for that: the OpenAI client takes a second to load, and what was never loaded cannot have failed.
+No client is imported for that: the OpenAI client takes a second to load, and a client that is not loaded cannot fail.
 """
 
 import os
@@ -28,42 +28,42 @@ from agents.models.wordings import named_in, says
 NONSENSE = (ValueError, TypeError, AttributeError, LookupError)
 """Errors of the libraries when a provider sends a malformed piece of a reply."""
 COUNTS = (("n_ctx", "window"), ("n_prompt_tokens", "prompt"))
-"""What llama.cpp says in fields of its own of the tokens that a model takes, and was given; others say it in words."""
+"""llama.cpp's fields for the tokens that a model takes, and was given; other servers use words."""
 MOST_SAID, QUOTED = 200, 16
-"""Characters of a server's words that an operator reads, and those in a row that are a quotation of a message."""
+"""Characters of a server's words for the operator, and those in a row that count as a quotation of a message."""
 NO_LETTER_BEFORE, NO_LETTER = "(?<![a-zа-яё])", "(?![a-zа-яё])"
-"""What stands around a short message that is repeated: "hi" is no part of "this". Chinese has no such bounds."""
+"""A short message ends at these bounds where a text repeats it: "hi" is no part of "this". Chinese has none."""
 QUOTE = re.compile(r"[\"'`“‘«]([^\"'`”’»]{2,})")
 KEY = re.compile(r"\bsk-\S+|\S*\*{3}\S*|\b(?=[\w-]*\d)(?=[\w-]*[^\W\d])[\w-]{20,}")
 LISTED = re.compile(r"[{\\]|\[(?!(?:\d+|'[\w.]+')(?:, ?(?:\d+|'[\w.]+'))*\])")
-"""Where a sentence may begin to repeat the request; lists of numbers and of names do not."""
+"""The place where a sentence may begin to repeat the request; lists of numbers and of names do not."""
 OURS = frozenset(("agents", "app", "dialogs", "observers", "prompts", "tests", "langchain", "langgraph", "pydantic"))
-"""Packages whose exceptions come from no client of a provider."""
+"""Packages that are no client of a provider: their exceptions are not a provider's."""
 WORD = re.compile(r"\w+")
 FIRST_FAULT = 400
-"""The first status that says that a request was not answered."""
+"""The first status of a request without an answer."""
 BUSY = (408, 409, 425, 429)
-"""Statuses of a server that takes the same request later; so do all from 500 on but `NEVER`."""
+"""Statuses of a server that may take the same request later; so are all from 500 on but `NEVER`."""
 NEVER = 501
 KEY_OR_MONEY = (401, 402, 407)
 TRANSPORT = frozenset({"httpx", "httpx2", "aiohttp", "requests", "urllib3", "grpc"})
-"""The packages that carry requests. Clients pass some of their exceptions on as they are: a connection was lost."""
+"""The packages that carry requests. Clients pass some of their exceptions on: a connection was lost."""
 UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
 def is_failure(failure: BaseException) -> bool:
-    """Tell whether an exception that came out of a model's call is the provider's, and not an error of ours."""
+    """Tell whether an exception of a model's call is the provider's, and not an error of ours."""
     return is_models(failure) or _is_transport(failure) or status(failure) is not None or bool(_clients(failure))
 
 
 def _is_transport(failure: BaseException) -> bool:
-    """Tell whether a connection was lost; many clients say so by an exception of their own, with that as its cause."""
+    """Tell whether a connection was lost; many clients raise an exception of their own, with the loss as its cause."""
     lost = failure.__cause__ if failure.__cause__ and _clients(failure) - TRANSPORT else failure
     return status(failure) is None and (isinstance(lost, OSError) or bool(_clients(lost) & TRANSPORT))
 
 
 def _clients(failure: BaseException) -> set[str]:
-    """Return the packages that an exception is of, without those that are no client of a provider."""
+    """Return the packages of an exception's classes that may be a provider's client."""
     packages = {kind.__module__.partition(".")[0].removesuffix("_core") for kind in type(failure).__mro__}
     return packages - sys.stdlib_module_names - OURS
 
@@ -102,7 +102,7 @@ def is_passing(failure: Exception) -> bool:
 
 
 def retry_after(failure: Exception) -> float | None:
-    """Return the seconds after which a server wants to be asked again; None if it says nothing of it."""
+    """Return the seconds after which a server wants to be asked again; None if it names none."""
     for carrier in filter(None, (failure, failure.__cause__)):
         headers = getattr(getattr(carrier, "response", carrier), "headers", None)
         if isinstance(headers, Mapping):
@@ -115,7 +115,7 @@ def retry_after(failure: Exception) -> float | None:
 
 
 def is_refusal(failure: BaseException) -> bool:
-    """Tell whether a failure may be about what stands in the request: statuses tell little, and a stream has none."""
+    """Tell whether a failure may be about the request's content: statuses tell little, and a stream has none."""
     number = status(failure)
     return number is None or (FIRST_FAULT <= number <= NEVER and number not in (*KEY_OR_MONEY, *BUSY))
 
@@ -132,7 +132,7 @@ def names_pictures(failure: BaseException) -> bool:
 
 
 def overflow_of(failure: Exception) -> Overflow | None:
-    """Return how a request overflowed the model's context window; None if that was not the failure."""
+    """Return the overflow of the model's context window; None if that was not the failure."""
     is_known = isinstance(failure, ContextOverflowError)
     if not is_known and not is_refusal(failure):
         return None
@@ -144,9 +144,9 @@ def overflow_of(failure: Exception) -> Overflow | None:
 
 
 def unsound_reply(failure: Exception, request: str | None, *, begun: bool) -> DialogSupervisorError | None:
-    """Return what a failure makes of a reply that nobody has asked for again; None: that of a server is told as it is.
+    """Return the error of a reply that failed without a further try; None: the failure is the server's own.
 
-    `request` is what the client was given; None: it did not even take that.
+    `request` is the text of the request that the client took; None: it did not even take one.
     """
     if not begun and (fault := _fault_of_ours(failure, request)):
         return UselessReply("unavailable", fault)
@@ -154,10 +154,10 @@ def unsound_reply(failure: Exception, request: str | None, *, begun: bool) -> Di
 
 
 def _fault_of_ours(failure: Exception, request: str | None) -> str | None:
-    """Return what a client finds wrong in a request before it sends it, by the names of fields; None if it is no such.
+    """Return the faults that a client finds in a request before it sends it, by the names of fields; None if none.
 
-    An option that a client does not know can only be ours, and so is a value that it finds wrong if it stands in the
-    request. Anything else may be the reply.
+    An unknown option can only be ours, and so can a wrong value that stands in the request. Any other fault may be in
+    the reply.
     """
     if is_failure(failure) or not isinstance(failure, NONSENSE):
         return None
@@ -173,7 +173,7 @@ def _fault_of_ours(failure: Exception, request: str | None) -> str | None:
 
 
 def _broke(failure: Exception, *, begun: bool) -> bool:
-    """Tell whether a reply was garbled, or broke off once it had begun: nobody has asked again for that."""
+    """Tell whether a reply was garbled, or broke off once it had begun: then no further try was made."""
     if not is_failure(failure):
         return isinstance(failure, (*NONSENSE, TimeoutError))
     # A silence before the first piece of a stream is a `TimeoutError`.
@@ -181,13 +181,13 @@ def _broke(failure: Exception, *, begun: bool) -> bool:
 
 
 def _stands_in_stream(failure: Exception) -> bool:
-    """Tell whether a server sent an error in place of a piece: it answered, and not with a status of its own."""
+    """Tell whether a server sent an error in place of a piece: it answered, without an error status."""
     is_refusal = isinstance(failure, ModelError) or (status(failure) or 0) >= FIRST_FAULT or _is_transport(failure)
     return not is_refusal and any(getattr(failure, name, None) for name in (*BODIES, "response"))
 
 
 def is_other_form(failure: BaseException, wire: str) -> bool:
-    """Tell whether a server refuses a request since it takes the other one of OpenAI's two forms than `wire`."""
+    """Tell whether a server refuses a request in the form `wire` because it takes OpenAI's other form."""
     if not is_refusal(failure):
         return False
     words = refusal_of(failure).words
@@ -198,9 +198,9 @@ def is_other_form(failure: BaseException, wire: str) -> bool:
 
 
 def server_words(failure: Exception, heard: Sequence[str]) -> str:
-    """Return what a server says of a request that it refuses, behind a colon, for whoever runs the application.
+    """Return a server's words on a request that it refuses, behind a colon, for the operator.
 
-    It ends before anything of the messages (`heard`), which a server may repeat, and it has no keys.
+    They end before any words of the messages (`heard`), which a server may repeat, and they have no keys.
     """
     number = status(failure)
     if number is None or number < FIRST_FAULT or number in (401, 403):
@@ -220,7 +220,7 @@ def server_words(failure: Exception, heard: Sequence[str]) -> str:
 
 
 def cause_of(failure: BaseException) -> str:
-    """Return in a few words what happened, without any of the other side: a status, a system's reason, or a kind."""
+    """Return the cause in a few words, none of them the server's: a status, a system's reason, or a class."""
     if (number := status(failure)) is not None:
         return f"HTTP {number}"
     kind, visited = type(failure).__name__, set[int]()

@@ -16,7 +16,7 @@ from agents.models import ToolSchema
 
 
 class LocalChat(BaseChatModel):
-    """Streams what `answer` returns, word by word, and then its calls."""
+    """Streams the text of `answer`, word by word, and then its calls."""
 
     @property
     def _llm_type(self) -> str:
@@ -27,7 +27,7 @@ class LocalChat(BaseChatModel):
         raise NotImplementedError
 
     async def answer_in_time(self, messages: list[BaseMessage], tools: Sequence[ToolSchema]) -> AIMessage:
-        """Return the reply without holding up the event loop: while it is worked out, other chats go on."""
+        """Return the reply without holding up the event loop: other chats go on meanwhile."""
         return await asyncio.to_thread(self.answer, messages, tools)
 
     def pieces(self, text: str) -> Sequence[str]:

@@ -24,10 +24,10 @@ def in_order(messages: Sequence[AnyMessage], model: str = "") -> list[AnyMessage
     """Return the messages with their roles in turns: the first one, a system message, stays the only one of its kind.
 
     A user message begins with its context block, if it has one; in custom forwarding every user message has one, with
-    its metadata. What lasts stands only in the block with which it begins. All later system messages are notes of the
-    application; each becomes a context block of a user message.
+    its metadata. Lasting context stands only in the first block in which it holds. All later system messages are notes
+    of the application; each becomes a context block of a user message.
     A reply with several calls becomes several replies with one call each, every one followed by its result. But a reply
-    whose thinking `model` wants back stays as that model made it.
+    stays as `model` made it if that model wants its thinking back.
     """
     role, *history = messages
     lang = notes_of(role).get("lang", FALLBACK)
@@ -53,14 +53,14 @@ def context_block(parts: Iterable[str]) -> str:
 
 
 def undelimited(text: str) -> str:
-    """Return a text in which nothing begins or ends a block: `<` before the block's name becomes `‹`."""
+    """Return the text without delimiters of a block: `<` before the block's name becomes `‹`."""
     return _DELIMITER.sub(r"‹\1", text)
 
 
 def _delimited(messages: Sequence[AnyMessage], lang: str, *, is_custom: bool) -> Iterable[AnyMessage]:
     """Yield the messages, with the application's data in context blocks, and nobody else's.
 
-    A result says who sees it. With `is_custom` the metadata of messages is told.
+    A result says who sees it. With `is_custom` messages have their metadata.
     """
     lasting: Sequence[str] = []
     seen_words = {seen: phrase(f"seen_{seen}", lang) for seen in get_args(Seen) if seen}
@@ -87,7 +87,7 @@ def _delimited(messages: Sequence[AnyMessage], lang: str, *, is_custom: bool) ->
 
 
 def _worded(metadata: Metadata, lang: str) -> list[str]:
-    """Return what is known of a message: how the answer before it ended, then who wrote it and when."""
+    """Return the metadata of a message in words: the end of the answer before it, then its writer and its time."""
     user = " ".join(metadata["user"].split())
     written = phrase("message_metadata", lang, time=metadata["time"], user=user, source=metadata["source"])
     if stopped := metadata.get("stopped"):

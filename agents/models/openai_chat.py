@@ -1,7 +1,7 @@
 """Chat completions of any server that speaks OpenAI's protocol, more or less.
 
-LangChain's class reads OpenAI's own: it drops thinking, refusals and whatever a server wants back, and loses all calls
-of a piece when one has no index. Here the pieces are read as the server sends them.
+LangChain's class reads OpenAI's own: it drops thinking, refusals and fields that a server wants back, and loses all
+calls of a piece when one has no index. Here the pieces are read as the server sends them.
 """
 
 import json
@@ -26,11 +26,11 @@ MOST_BYTES = 8 * MOST_CHARACTERS
 """Bytes that an event of a stream may have; a longer one is not read."""
 MESSAGE_KEYS = ("role", "content", "tool_calls", "refusal", "function_call", "name", "id", "annotations", "audio")
 CALL_KEYS = ("index", "id", "type", "function")
-"""What OpenAI writes in a message and in a call. What a server writes besides, it may want back."""
+"""OpenAI's own keys of a message and of a call. A server may want any other key back."""
 OPTIONS = {"max_tokens": "max_completion_tokens", "temperature": "temperature", "reasoning_effort": "reasoning_effort"}
 """The names of parameters in a request."""
 NO_DATA = (b":", b"id:", b"retry:")
-"""How the lines of a stream begin that say nothing."""
+"""The beginnings of lines of a stream without data."""
 LINE_END = re.compile(rb"\r?\n|\r(?=[^\n])")
 BYTE_ORDER = b"\xef\xbb\xbf"
 """The mark with which a stream may begin."""
@@ -40,7 +40,7 @@ class CompatibleChat(ChatOpenAI):
     """Chat completions of a server. Only the client and the parameters are LangChain's."""
 
     is_streamed: bool = True
-    """Whether the server is asked for a stream; its one object is read in the same way."""
+    """Whether the server is asked for a stream; a single object is read in the same way."""
 
     async def _astream(
         self, messages: list[BaseMessage], stop: object = None, run_manager: object = None, **options: Any
@@ -64,7 +64,7 @@ class CompatibleChat(ChatOpenAI):
                 if problem := piece.get("error"):
                     raise APIError("an error in place of a piece", response.http_request, body=problem)
                 choices = piece.get("choices") or []
-                # A count of another form is none, and costs no answer.
+                # A count of another form is ignored; the answer stays.
                 if (price := piece.get("usage")) and isinstance(price, Mapping):
                     usage, metadata[PRICED] = price, metadata.get(PRICED) or not choices
                 for choice in choices[:1]:
@@ -78,14 +78,14 @@ class CompatibleChat(ChatOpenAI):
 
 
 def stateless(settings: Mapping[str, Any]) -> ChatOpenAI:
-    """Return a model that asks for responses. OpenAI keeps none of them: reasoning comes sealed, and goes back so."""
+    """Return a model that asks for responses. OpenAI keeps none of them: reasoning comes and goes back encrypted."""
     chat = ChatOpenAI(**settings, use_responses_api=True, store=False)
     thinks = (chat.profile or {}).get("reasoning_output", True)
     return chat.model_copy(update={"include": ["reasoning.encrypted_content"]}) if thinks else chat
 
 
 def _sent(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
-    """Return the messages as a server takes them, each reply with what the server wrote beside it."""
+    """Return the messages as a server takes them, each reply with the server's own fields."""
     sent: list[dict[str, Any]] = convert_to_openai_messages(messages)
     for message, own in zip(messages, sent, strict=True):
         own.pop("name", None)
@@ -98,9 +98,9 @@ def _sent(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
 
 
 def _piece(name: bytes, data: bytes) -> Mapping[str, Any]:
-    """Return a piece of a reply; under "error" what a server says in place of one, in whatever form.
+    """Return a piece of a reply; under "error" a server's words in place of one, in any form.
 
-    A piece that says nothing in words is no error: some servers send signs of life.
+    A piece without words is no error: some servers send signs of life.
     """
     is_error = b"error" in name
     piece: Any = json.loads(data) if not is_error or data.startswith((b"{", b"[")) else data.decode(errors="replace")
@@ -176,7 +176,7 @@ def _call(call: Mapping[str, Any]) -> ToolCallChunk:
 
 
 def _usage(usage: Mapping[str, Any]) -> UsageMetadata:
-    """Return what a reply cost; DeepSeek says in a field of its own what was cached. What is no count is none."""
+    """Return the usage of a reply; DeepSeek has its own field for cached tokens. A value that is no number counts 0."""
     details = usage.get("prompt_tokens_details")
     cached = _count(details.get("cached_tokens") if isinstance(details, dict) else 0)
     cached = cached or _count(usage.get("prompt_cache_hit_tokens"))

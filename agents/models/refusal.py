@@ -1,4 +1,4 @@
-"""What a server says of a request that it does not take, whatever the form and the language of its answer."""
+"""The content of a server's refusal of a request, in any form and language."""
 
 import json
 import re
@@ -7,18 +7,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 SENTENCES = re.compile("message|msg|details?|errors?|(?:error_)?description|title|raw", re.IGNORECASE)
-"""Keys of what is a sentence, even if it is a single word. Any other text of several words is one, too."""
+"""Keys of sentences, even of a single word. Any other text of several words is a sentence, too."""
 CODES = ("code", "type", "status")
 PLACES = ("loc", "path")
-"""Keys under which a list says where the fault stands that the sentence beside it is about."""
+"""Keys of a list: the place of the fault that the sentence beside it is about."""
 ECHOES = ("input", "ctx", "url", "failed_generation")
-"""Keys under which servers repeat the request, or say nothing of it."""
+"""Keys under which servers repeat the request, or say nothing about it."""
 REQUIRED = ({"model", "messages"}, {"model", "input"})
-"""What every request has. A list or an object with these is a request, or says what requests may have."""
+"""Keys of every request. A list or an object with these is a request, or lists the keys that a request may have."""
 DEEPEST, MOST, LONGEST, LARGEST = 8, 200, 20_000, 10**9
-"""Levels and values of an answer that are read, characters of one that is a text, and the most that it may count."""
+"""Limits of an answer: its levels and values, the characters of a text, and the largest number."""
 BODIES = ("body", "details", "response_json", "error")
-"""Where clients keep the answer that they have read."""
+"""The attributes in which clients keep an answer that they have read."""
 _MARKUP = re.compile(r"<(script|style).*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 _SEVERAL_WORDS = re.compile(r"\S\s+\S|[^\W\da-zA-Z_]{2}")
 """White space between words, or letters of a script that may write without any."""
@@ -26,24 +26,24 @@ _SEVERAL_WORDS = re.compile(r"\S\s+\S|[^\W\da-zA-Z_]{2}")
 
 @dataclass
 class Refusal:
-    """The parts of an answer that say something: in words, in codes, by the names of fields, in numbers."""
+    """The parts of an answer that have a meaning: words, codes, names of fields, numbers."""
 
     sentences: list[str] = field(default_factory=list)
     codes: list[str] = field(default_factory=list)
     fields: list[str] = field(default_factory=list)
-    """Texts of one word: the name of what is not taken may stand at any place."""
+    """Texts of one word: the name of a refused field may stand at any place."""
     keys: list[str] = field(default_factory=list)
-    """Some servers write what is wrong below the name itself."""
+    """Names with a text below them: some servers write the fault below the field's name."""
     counts: dict[str, int] = field(default_factory=dict)
     _left: int = MOST
 
     @property
     def words(self) -> str:
-        """All that it says in words and codes."""
+        """All its words and codes."""
         return "\n".join([*self.sentences, *self.codes])
 
     def take(self, value: object, key: str = "message", depth: int = DEEPEST) -> None:
-        """Add what an answer says, or a part of it under its key."""
+        """Add the content of an answer, or of a part of it under its key."""
         self._left -= 1
         if depth < 0 or self._left < 0 or key in ECHOES or _is_request(value):
             return
@@ -79,7 +79,7 @@ def _is_request(value: object) -> bool:
 
 
 def _with_place(fault: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a fault whose sentence begins with the place that stands beside it."""
+    """Return a fault with its place at the beginning of its sentence."""
     places = [place for name in PLACES if isinstance(place := fault.get(name), list) and place]
     name = next((name for name in ("msg", "message") if isinstance(fault.get(name), str)), "")
     if not places or not name:
@@ -88,14 +88,14 @@ def _with_place(fault: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def sentences_in(answer: object) -> list[str]:
-    """Return what an answer says in words."""
+    """Return the sentences of an answer."""
     refusal = Refusal()
     refusal.take(answer)
     return refusal.sentences
 
 
 def refusal_of(failure: BaseException) -> Refusal:
-    """Return what a server's answer says; without an answer, what its client makes of it."""
+    """Return the content of a server's answer; without an answer, that of its client's error."""
     refusal = Refusal()
     for answer in _answers(failure):
         refusal.take(answer)
@@ -108,7 +108,7 @@ def refusal_of(failure: BaseException) -> Refusal:
 def _answers(failure: BaseException) -> Iterator[object]:
     for carrier in filter(None, (failure, failure.__cause__)):
         for name in ("response", "raw_response"):
-            # Of an answer that nobody has read the clients raise errors of their own.
+            # The clients raise errors of their own for an answer that nobody has read.
             with suppress(Exception):
                 text = getattr(carrier, name).text
                 yield text if isinstance(text, str) else None
@@ -116,7 +116,7 @@ def _answers(failure: BaseException) -> Iterator[object]:
 
 
 def _json_in(text: str) -> object | None:
-    """Return the JSON object or list that a text is, or ends with."""
+    """Return the JSON object or list at the end of a text."""
     start = min((place for place in map(text.find, "{[") if place >= 0), default=-1)
     with suppress(ValueError, RecursionError):
         return json.JSONDecoder().raw_decode(text, start)[0] if start >= 0 else None

@@ -1,4 +1,4 @@
-"""What the server at an address takes in a request, as its refusals have taught it."""
+"""The form of requests that the server at an address takes, as its refusals have taught it."""
 
 import asyncio
 import re
@@ -15,55 +15,55 @@ from agents.models.thinking import FIELDS
 from agents.models.wordings import named_in, says, wording
 
 LIMITS = ("max_tokens", "num_predict", "max_output_tokens")
-"""How LangChain's classes call the most tokens of a reply."""
+"""The names in LangChain's classes for the most tokens of a reply."""
 SPELLINGS = ("max_tokens", "max_completion_tokens")
-"""How servers of OpenAI's kind call it; not all know both."""
+"""The names of that limit for servers of OpenAI's kind; not all know both."""
 LIMIT = re.compile(r"max_(?:completion_|new_|output_)?tokens|num_predict|maxoutputtokens", re.IGNORECASE)
 FILLERS: dict[str, str] = {"empty_content": " ", "blank_content": "…"}
-"""What is not taken as the content of a message, and what stands in its place."""
+"""Contents of a message that servers refuse, and the text in their place."""
 SYNONYMS: Mapping[str, Collection[str]] = {
     "stream": ("streaming",),
     "stream_options": ("include_usage",),
     "reasoning": ("think", "thinking"),
     "reasoning_effort": ("reasoning", "effort", "thinking"),
 }
-"""What else servers call a field that a client writes for us."""
+"""Servers' other names of fields that a client writes for us."""
 SWITCHES: Mapping[str, str] = {"stream": "is_streamed", "stream_options": "stream_usage"}
-"""Fields of requests that a class writes where a field of its own is set."""
+"""Fields of requests, by the field of the class that switches them on."""
 KEPT = re.compile(
     r"^(model|model_name|output_version)$|api_key|api_base|base_url|timeout|retries|client|profile|stream"
 )
 """Fields of LangChain's classes that are no part of a request."""
 THINKING = re.compile(r"(?a:\b((?:reasoning|thinking|thought)_(?:content|text|details|blocks?))\b)")
-"""Names of fields of thinking. Whatever the language is, one that a request did not have is one that it lacks."""
+"""Names of fields of thinking. In any language, a name that a request did not have is a field that it lacks."""
 TRIED_FOR = 5.0
-"""Seconds that a request waits for what another one teaches."""
+"""Seconds that a request waits for the lesson of another one."""
 BLANK = " "
-"""What stands in such a field of a reply that another model made. An empty text counts as none."""
+"""The text in a wanted field of another model's reply. An empty text counts as none."""
 MOST_COPIES = 20
-"""Models with fields of their own that are kept: one for each set of words that is asked for."""
+"""Copies of models that are kept: one for each set of words that a reply may be."""
 CLAUSE = re.compile(r"[;:!?](?=\s|$)|\.(?=\s|$)|[。；：！？，\n]")
-"""What ends a part of a sentence, in any language."""
+"""The end of a part of a sentence, in any language."""
 
 
 @dataclass
 class RequestForm:
-    """What the requests to a model at an address do without; all that ask there share one."""
+    """The form of requests to a model at an address; all callers share one."""
 
     without: set[str] = field(default_factory=set)
-    """Names of fields, as they stand in requests, and of contents and forms that are not taken."""
+    """Names of refused fields, as they stand in requests, and of refused contents and forms."""
     wanted: set[str] = field(default_factory=set)
     """Names of fields that every reply in a request must have."""
     taken: set[str] = field(default_factory=set)
-    """Names of what requests had that were answered."""
+    """Names of the parts of requests that were answered."""
     _trial: asyncio.Future[None] | None = None
     _copies: dict[tuple[int, str], tuple[BaseChatModel, BaseChatModel]] = field(default_factory=dict)
 
     @asynccontextmanager
     async def trial(self, names: Callable[[], set[str]]) -> AsyncIterator[Callable[[], None]]:
-        """Let one request at a time have names that none has had before; yield what is called when it is answered.
+        """Let one request at a time have new names; yield the function to call when it is answered.
 
-        The others wait: they need not be refused what it is refused.
+        The others wait for its lesson, so that they are not refused the same part.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(TRIED_FOR):
@@ -83,7 +83,7 @@ class RequestForm:
             own.cancel()
 
     def copied(self, chat: BaseChatModel, update: Mapping[str, object]) -> BaseChatModel:
-        """Return a chat model with these fields; LangChain spells out each new one, so the same comes each time."""
+        """Return a chat model with these fields, the same one each time, since LangChain spells out each new one."""
         key = id(chat), repr(update)
         if key not in self._copies:
             if len(self._copies) == MOST_COPIES:
@@ -106,7 +106,7 @@ class RequestForm:
         return update | {field: off for field, off in switches.items() if field in type(chat).model_fields}
 
     def fitted(self, prompt: list[AnyMessage]) -> list[AnyMessage]:
-        """Return the prompt without empty contents and fields that the server refuses, and with those that it wants."""
+        """Return the prompt without the contents and fields that the server refuses, and with those that it wants."""
         if not (self.without or self.wanted):
             return prompt
         filler = next((FILLERS[name] for name in reversed(FILLERS) if name in self.without), "")
@@ -124,7 +124,7 @@ class RequestForm:
 
 
 def extras_of(chat: BaseChatModel) -> set[str]:
-    """Return the names of what a chat model sends beside the model's name, the messages and the tools."""
+    """Return the names of the fields that a chat model sends beside the model's name, the messages and the tools."""
     fields, names = type(chat).model_fields.keys() - BaseChatModel.model_fields.keys(), set[str]()
     for name in chat.model_fields_set & fields:
         value = getattr(chat, name)
@@ -145,8 +145,9 @@ def wanted_field(refusal: Refusal, names: Collection[str]) -> str:
 def refused(refusal: Refusal, names: Iterable[str], *, is_sure: bool) -> set[str]:
     """Return those of the names that a refusal is about; any name of the limit stands for all its names.
 
-    A refusal says what is not taken before it says what is. In any language a list of what is taken has `model` and
-    `messages` in it. If it is not sure that this is a refusal, no word counts that stands in any sentence ("stream").
+    A refusal names the refused fields before the accepted ones. In any language a list of accepted fields has `model`
+    and `messages` in it. If it is not sure that this is a refusal, a word of everyday sentences ("stream") does not
+    count.
     """
     names = [name for name in names if is_sure or "_" in name or name in refusal.fields]
     advice = wording("advice").search(refusal.words)
@@ -158,18 +159,18 @@ def refused(refusal: Refusal, names: Iterable[str], *, is_sure: bool) -> set[str
         for text in ("\n".join(refusal.fields), *map(_before_list, clauses), "\n".join(refusal.keys))
     )
     first = next(filter(None, named), set[str]())
-    # What is wrong with the options of a stream is mostly told with the word "stream" in it.
+    # A refusal of the options of a stream mostly has the word "stream" in it.
     return first - {"stream"} if "stream_options" in first else first
 
 
 def _before_list(clause: str) -> str:
-    """Return a clause, or the part of it before the list of what a request may have."""
+    """Return a clause, or the part of it before a list of accepted fields."""
     listed = [place for name in ("model", "messages") if (place := re.search(rf"(?a:\b{name}\b)", clause))]
     return clause[: min(place.start() for place in listed)] if len(listed) > 1 else clause
 
 
 def refused_content(refusal: Refusal, prompt: Iterable[AnyMessage], before: Collection[str]) -> set[str]:
-    """Return the name of the content that a refusal is about, where the prompt had such; else nothing."""
+    """Return the name of the refused content, if the prompt had such a content; else nothing."""
     is_about = re.search(r"(?a:\bcontent\b)", "\n".join(refusal.fields)) or (
         says("content", refusal.words) and says("empty", refusal.words)
     )

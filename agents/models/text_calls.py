@@ -19,9 +19,9 @@ from agents.models import ToolSchema
 TextCall = tuple[str, Mapping[str, object]]
 """A tool's name, and its arguments."""
 MOST_CALLED, MOST_BRACKETS, DEEPEST = 20_000, 500, 4
-"""Characters of a text in which there may be a call, its brackets, and levels of JSON behind one of them."""
+"""Limits of a text that may be a call: its characters, its brackets, and the levels of JSON behind a bracket."""
 MOST_ENDS, FEW_WORDS = 50, 8
-"""Brackets at which a value may end that is no JSON, and words of a text that calls a tool by its name alone."""
+"""Closing brackets to try as the end of a value that is no JSON; words of a text that is only the name of a tool."""
 NAME = re.compile(r"[\w-]+")
 _YAML, _BARE_KEY = re.compile(r"\{\s*['\w][^&]*"), re.compile(r"([{,]\s*\w+):(?=\S)")
 _DECODER = json.JSONDecoder()
@@ -29,12 +29,12 @@ _DECODER = json.JSONDecoder()
 
 @cache
 def forms() -> Mapping[str, Any]:
-    """Return the table of what models write that is no word to the user."""
+    """Return the table of forms in models' texts that are no words to the user."""
     return tomllib.loads(Path(__file__).with_name("forms.toml").read_text("utf-8"))
 
 
 class Offer:
-    """The tools that a model may call, and what it was given to read: a call that stands there is only quoted."""
+    """The tools that a model may call, and the texts that it was given: a call in these is only quoted."""
 
     def __init__(self, tools: Sequence[ToolSchema], read: str) -> None:
         self.schemas: Mapping[str, Mapping[str, Any]] = {
@@ -47,7 +47,7 @@ class Offer:
         return _squeezed(self._texts)
 
     def calls_in(self, text: str) -> list[TextCall]:
-        """Return the calls that a text is; none if one of them is not sound, or was only read."""
+        """Return the calls in a text that is a call; none if one of them is not sound, or is only quoted."""
         calls: list[TextCall] = []
         values = list(self._values(text))
         for before, raw, value in values:
@@ -67,7 +67,7 @@ class Offer:
         return [name for name in NAME.findall(text) if name in self.schemas]
 
     def _values(self, text: str) -> Iterator[tuple[str, str, object]]:
-        """Yield objects, lists, pairs of keys and values, arguments in Python; with each what stands before it."""
+        """Yield objects, lists, pairs of keys and values, arguments in Python: each behind the text before it."""
         end, text = 0, regex.sub(any_of(forms()["quotes"]), '"', text[:MOST_CALLED])
         for opening in islice(_openings(tuple(self.schemas)).finditer(text), MOST_BRACKETS):
             start, pairs = opening.start(), opening.capturesdict()
@@ -84,13 +84,13 @@ class Offer:
                 end = value[1]
 
     def _typed(self, name: str, args: Mapping[str, object]) -> Mapping[str, object]:
-        """Return the arguments as the tool's schema wants them: a text is JSON where no text is expected."""
+        """Return the arguments as the tool's schema wants them: a text is read as JSON where no text is expected."""
         properties = self.schemas.get(name, {}).get("properties", {})
         texts = {key for key, value in properties.items() if '"string"' in json.dumps(value)}
         return {key: argument if key in texts else decoded(argument) for key, argument in args.items()}
 
     def shaped(self, value: object, depth: int = DEEPEST) -> Iterator[TextCall]:
-        """Yield what has the shape of a call in a value that was JSON."""
+        """Yield the parts of a value of JSON that have the shape of a call."""
         if isinstance(value, list) and depth:
             for each in value:
                 yield from self.shaped(each, depth - 1)
@@ -128,7 +128,7 @@ class Offer:
 
 
 def value_at(text: str, start: int = 0) -> tuple[object, int] | None:
-    """Return the value of JSON that begins at a place of a text, and where it ends; None if it is not whole.
+    """Return the value of JSON at a place of a text, and the place of its end; None if it is not whole.
 
     An object that is no JSON, as of Gemma and of Python, is read as YAML; its values are texts.
     """
@@ -140,7 +140,7 @@ def value_at(text: str, start: int = 0) -> tuple[object, int] | None:
 
 
 def _read(text: str, start: int, close: str, read: Callable[[str], object]) -> tuple[object, int] | None:
-    """Return what `read` makes of the shortest part of a text that is a whole, and where that ends."""
+    """Return the value that `read` makes of the shortest readable part of a text, and the place of its end."""
     for end in islice((place + 1 for place in range(start, len(text)) if text[place] == close), MOST_ENDS):
         with suppress(SyntaxError, ValueError, TypeError, RecursionError, MemoryError, yaml.YAMLError):
             return json.loads(json.dumps(read(text[start:end]))), end
@@ -161,7 +161,7 @@ def _python(keys: Iterable[str], text: str) -> object:
 
 @cache
 def _openings(names: Sequence[str]) -> regex.Pattern[str]:
-    """Return the form of what may be a value: brackets, pairs of keys and values, a call in Python."""
+    """Return the form of the beginnings of values: brackets, pairs of keys and values, a call in Python."""
     pairs, name = "|".join(forms()["pairs"]), any_of(names)
     return regex.compile(rf"(?:(?:{pairs})\s*)+|(?<=\b(?:{name})(?:\.call)?)\(|[\[{{]", regex.DOTALL)
 
@@ -172,7 +172,7 @@ def any_of(texts: Iterable[str]) -> str:
 
 
 def decoded(given: object) -> object:
-    """Return what a text says in JSON; anything else as it is."""
+    """Return the value of a text that is JSON; any other text or value as it is."""
     parsed = value_at(given.strip()) if isinstance(given, str) else None
     return parsed[0] if parsed and parsed[1] == len(str(given).strip()) else given
 

@@ -1,4 +1,4 @@
-"""What a provider gives a client to carry: kept with a reply, and given back to the model that it came from.
+"""A provider's data for the client to carry: kept with a reply, and given back to the model of that reply.
 
 Providers refuse calls without the thinking, the signature or the items of reasoning that came with them. A reply with
 calls therefore carries these, packed, as a note. The prompts of the same turn send it back. Thinking that is plain text
@@ -18,14 +18,14 @@ from typing_extensions import TypedDict
 from agents.state.message_notes import notes_of, with_notes
 
 SIGNATURES = "__gemini_function_call_thought_signatures__"
-"""Where langchain-google-genai keeps the signatures of calls in `additional_kwargs`, by the ids of the calls."""
+"""The key in `additional_kwargs` of langchain-google-genai's signatures of calls, by the ids of the calls."""
 FIELDS, CALL_FIELDS = "server_fields", "server_call_fields"
-"""Where `CompatibleChat` keeps in `additional_kwargs` what a server writes beside a message, and beside its calls."""
+"""`CompatibleChat`'s keys in `additional_kwargs` for a server's own fields of a message, and of its calls."""
 THINKING_FIELDS = ("reasoning", "thinking", "thought")
-"""How the fields begin in which classes and servers keep thinking."""
+"""The prefixes of the fields in which classes and servers keep thinking."""
 THINKING_BLOCKS = ("thinking", "redacted_thinking", "reasoning")
 SEALS = ("signature", "data", "encrypted_content")
-"""The keys by which a provider knows its block again; it does not want a block without any back."""
+"""The keys by which a provider knows its block again; it does not want a block without one back."""
 PIECES = ("thinking", "text", "summary")
 """The keys of a block that come in pieces; each of the others comes whole."""
 MOST_CARRIED = 400_000
@@ -35,7 +35,7 @@ CALL = "function_call"
 
 
 class Carried(TypedDict):
-    """What one reply's provider wants back."""
+    """The data that a reply's provider wants back."""
 
     model: str
     blocks: list[dict[str, Any]]
@@ -49,7 +49,7 @@ class Carried(TypedDict):
 
 
 class CarriedParts:
-    """Gathers what a reply's provider wants back while the reply streams."""
+    """Gathers the data that a reply's provider wants back while the reply streams."""
 
     def __init__(self) -> None:
         self._blocks: dict[object, list[dict[str, Any]]] = {}
@@ -57,7 +57,7 @@ class CarriedParts:
         self._signatures: dict[str, str] = {}
 
     def take(self, chunk: AIMessageChunk) -> int:
-        """Add the parts that stand in a chunk; return how many characters of thinking they have."""
+        """Add the parts in a chunk; return how many characters of thinking they have."""
         size, extras = 0, chunk.additional_kwargs
         for name, value in ({**_thinking_in(extras), **extras.get(FIELDS, {})} if extras else {}).items():
             self._fields.setdefault(name, []).append(value)
@@ -75,7 +75,7 @@ class CarriedParts:
     def noted(
         self, message: AIMessage, model: str, ids: Sequence[str | None], call_fields: Sequence[Mapping[str, Any]]
     ) -> AIMessage:
-        """Return the reply with a note of what its calls need; `ids` and `call_fields` are the provider's for them."""
+        """Return the reply with a note of its carried data; `ids` and `call_fields` are the provider's, for calls."""
         blocks = [_whole(pieces) for pieces in self._blocks.values()]
         wanted = [block for block in blocks if any(map(block.get, SEALS)) or isinstance(block.get("thinking"), list)]
         carried: Carried = {
@@ -93,7 +93,7 @@ class CarriedParts:
 
 
 def with_thoughts(message: AIMessage, model: str, *, is_past: bool = False) -> AIMessage | None:
-    """Return a reply as its own model wants it back, with all its calls; None if that model wants nothing back.
+    """Return a reply as its own model wants it back, with all its calls; None if no data goes back to it.
 
     `is_past`: the reply is not of this turn.
     """
@@ -110,7 +110,7 @@ def with_thoughts(message: AIMessage, model: str, *, is_past: bool = False) -> A
         _content(message, carried["blocks"]) if carried["blocks"] else message.text,
         tool_calls=calls,
         id=message.id,
-        # LangChain's classes look for thinking beside the message, and nothing else there is the server's to write.
+        # LangChain's classes look for thinking beside the message; the server writes nothing else there.
         additional_kwargs={
             **_thinking_in(fields),
             **own,
@@ -126,7 +126,7 @@ def _thinking_in(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 @lru_cache(maxsize=256)
 def _unpacked(packed: str) -> Carried:
-    """Return a note; a history's are read for each prompt."""
+    """Return the data of a note; the notes of a history are read for each prompt."""
     carried: Carried = json.loads(zlib.decompress(base64.b85decode(packed)))
     if "fields" not in carried:
         # An older version of the application kept nothing but signatures of calls there.

@@ -1,36 +1,36 @@
-"""How much text a model takes at once: the size of its window, and what a text takes up of it."""
+"""The text that a model takes at once: the size of its window, and a text's share of it."""
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 PLAIN, OTHER = 0.33, 0.6
-"""Tokens of a character, ASCII and other, as long as nothing has been counted; with what templates add."""
+"""Tokens of a character, ASCII and other, until a provider has counted; the additions of templates included."""
 LEAST, MOST = 0.15, 3.0
-"""Between these every tokenizer lies."""
+"""Tokens of a character: every tokenizer lies between these bounds."""
 LEAST_COUNTED = 100
-"""Tokens of a text from which something is learnt; most of a shorter one is what a template adds."""
+"""The least tokens of a text to learn from; most tokens of a shorter one are a template's."""
 
 
 @dataclass
 class Window:
-    """What is known of the window of a model; what its provider counts corrects it."""
+    """An estimate of a model's window; its provider's counts correct it."""
 
     size: int | None = None
     """Tokens of a prompt and its reply together; None: not known."""
     bound: int | None = None
-    """Tokens that a history may have, where they are set."""
+    """The most tokens of a history, if set."""
     plain: float = PLAIN
     other: float = OTHER
 
     @property
     def reply(self) -> int | None:
-        """The tokens that a reply may have: an eighth of the window."""
+        """The most tokens of a reply: an eighth of the window."""
         return self.size and self.size // 8
 
     @property
     def prompt(self) -> int | None:
-        """The tokens that a prompt may have."""
+        """The most tokens of a prompt."""
         return self.size and self.size - self.size // 8
 
     def tokens(self, texts: Iterable[str]) -> int:
@@ -39,7 +39,7 @@ class Window:
         return math.ceil(plain * self.plain + other * self.other)
 
     def learn(self, texts: Iterable[str], tokens: int) -> None:
-        """Correct the estimate by what a provider has counted, for the characters that most tokens come from."""
+        """Correct the estimate by a provider's count, for the kind of characters with most of the tokens."""
         plain, other = _counted(texts)
         if tokens < LEAST_COUNTED or not plain + other:
             return

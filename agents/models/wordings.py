@@ -1,4 +1,4 @@
-"""How servers say what is wrong with a request, in words of several languages: `wordings.toml` is the table."""
+"""Servers' words for the faults of a request, in several languages: `wordings.toml` is the table."""
 
 import re
 import tomllib
@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 NUMBER = r"(\d{1,9})(?!\d)"
-"""What stands for `#`."""
+"""The form that takes the place of `#`."""
 
 
 @cache
@@ -17,12 +17,12 @@ def wording(kind: str) -> re.Pattern[str]:
 
 
 def says(kind: str, text: str) -> bool:
-    """Tell whether a text says what this kind of wordings says."""
+    """Tell whether a text has a wording of this kind."""
     return wording(kind).search(text) is not None
 
 
 def named_in(kind: str, text: str) -> str:
-    """Return the number or the name that the first wording of a kind in a text has in it, or nothing."""
+    """Return the number or the name in the first wording of a kind in a text, or nothing."""
     match = wording(kind).search(text)
     return next(filter(None, match.groups()), "") if match else ""
 

@@ -1,1 +1,1 @@
-"""The nodes of the graph, by what they do."""
+"""The nodes of the graph."""

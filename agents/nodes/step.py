@@ -17,7 +17,7 @@ REDUCED = ("talks", "votes", "said")
 
 
 class GraphBuilder:
-    """The nodes in the making; each chooses the next ones itself, so that no edge is a task of its own."""
+    """Builds the graph; each node chooses the next ones itself, so that no edge is a task of its own."""
 
     def __init__(self) -> None:
         self.graph = StateGraph(State, context_schema=Context)
@@ -34,7 +34,7 @@ class GraphBuilder:
         *,
         decides: bool = False,
     ) -> Step:
-        """Add a node, and the function that chooses among the targets by the state that the node leaves.
+        """Add a node, and the function that chooses among the targets by the state after the node.
 
         A node that `decides` does nothing else: a speaker that it chooses alone begins in the same step.
         """
@@ -57,13 +57,13 @@ class GraphBuilder:
 
 
 async def _listened(listener: Step, decided: Command[str], state: State, runtime: Runtime[Context]) -> Command[str]:
-    """Let a speaker begin in the step that has decided on it: a kill makes both again, so neither is stored alone."""
+    """Let a speaker begin in the step that has decided on it: both are stored together, and run again after a kill."""
     context, update = runtime.context, cast(dict[str, object], decided.update)
     context.decided.update(update)
     try:
         reply = await listener(state, runtime)
     except Exception as failure:
-        # The step of its own raises it, behind what was decided.
+        # The speaker's own step raises it, once the decision is stored.
         context.failures.append(failure)
         return decided
     written = cast(dict[str, object], reply.update)

@@ -1,1 +1,1 @@
-"""Where documents come from: files beside a message, an index of documents, web pages, searches."""
+"""Sources of documents: files beside a message, an index of documents, web pages, searches."""

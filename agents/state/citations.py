@@ -34,7 +34,7 @@ class Citation(CitedSource):
     number: int
     """The source's number, from 0."""
     start: int
-    """Where in the text the number begins, brackets included; counted in characters."""
+    """The place in the text where the number begins, brackets included; counted in characters."""
     end: int
 
 
@@ -51,25 +51,25 @@ class CitedReply(CitedText):
     """A whole reply: as people read it, and as its model may read it again."""
 
     source: str = ""
-    """The reply with its marks, those for sources that there are."""
+    """The reply with its marks; only those for existing sources."""
     unknown: int = 0
 
 
 class CitationReader:
-    """Takes the pieces of a reply and returns what may be shown of them; half a mark is held back."""
+    """Takes the pieces of a reply and returns the text to show; half a mark is held back."""
 
     def __init__(self, sources: Sequence[CitedSource]) -> None:
         self.unknown = 0
         """How many numbers stood for no source; they were dropped."""
         self.source = ""
-        """The text so far, with the marks for sources that there are."""
+        """The text so far, with the marks for existing sources."""
         self._sources = sources
         self._held = ""
         self._shown = ""
         self._citations: list[Citation] = []
 
     def feed(self, piece: str) -> CitedText:
-        """Return what may be shown now that this piece has come."""
+        """Take a piece and return the text that may be shown now."""
         text, self._held = self._held + piece, ""
         done, place = 0, text.find("[")
         while place >= 0:
@@ -87,7 +87,7 @@ class CitationReader:
         return self._taken()
 
     def rest(self) -> CitedText:
-        """Return what was still held back at the end of the text; a mark that was cut is dropped."""
+        """Return the text that is held back at the end of the reply; a mark that was cut is dropped."""
         text, self._held = self._held, ""
         if mark := _UNCLOSED.search(text):
             self._cite(text[: mark.start()], mark[1])
@@ -124,7 +124,7 @@ class CitationReader:
 
 
 def cited(reply: str, sources: Sequence[CitedSource]) -> CitedReply:
-    """Return a whole reply with its marks read."""
+    """Return a whole reply with numbers in place of its marks."""
     reader = CitationReader(sources)
     parts = reader.feed(reply), reader.rest()
     citations = [*parts[0].citations, *shifted(parts[1].citations, len(parts[0].text))]
@@ -137,7 +137,7 @@ def uncited(text: str) -> str:
 
 
 def without_marks(foreign: str) -> str:
-    """Return a text that others wrote in which nothing can pass for a mark, wherever it is quoted."""
+    """Return foreign text without anything that could pass for a mark, wherever it is quoted."""
     return _FORGED.sub("(", foreign)
 
 

@@ -1,4 +1,4 @@
-"""How long a value of the state lives."""
+"""The lifetimes of values of the state."""
 
 from typing import Literal, NamedTuple, get_type_hints
 
@@ -14,7 +14,7 @@ class Lifetime(NamedTuple):
 
 
 def beginnings(state: type, until: Until) -> dict[str, object]:
-    """Return the keys of a state that end so, each with the value it begins with."""
+    """Return the keys of a state that end then, each with its first value."""
     hints = get_type_hints(state, include_extras=True)
     marks = [(name, mark) for name, hint in hints.items() for mark in getattr(hint, "__metadata__", ())]
     return {name: mark.value for name, mark in marks if isinstance(mark, Lifetime) and mark.until == until}

@@ -1,26 +1,26 @@
-"""How much one user, one message and one reply may ask for. Each limit is a setting; 0 turns an hour is no limit."""
+"""Limits for a user, a message, a turn and a reply. Each limit is a setting; 0 turns an hour is no limit."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What a turn, or a user, may use up."""
+    """The limits of a turn or a user."""
 
     message_length: int = 16_000
     """Characters of a user's message."""
     turns_per_hour: int = 0
     """Turns that a user may begin within an hour; those at the operator's own terminal are not counted."""
     key_turns_per_hour: int = 0
-    """Turns that all users of one key of the HTTP door may begin within an hour, under whatever names."""
+    """Turns that all users of one key of the HTTP door together may begin within an hour."""
     calls_per_reply: int = 20
     """Tool calls in one reply of a model."""
     turn_calls: int = 18
-    """Calls of models in a turn: speakers, observers and what helps them."""
+    """Calls of models in a turn: those of speakers, observers and their helpers."""
     turn_tokens: int = 500_000
     """Tokens that models may read and write in a turn, as their providers count them; 0 is no limit."""
     same_calls: int = 3
-    """How often a call that may answer otherwise the next time is run with the same arguments in a turn."""
+    """How often a call with the same arguments runs in a turn, if its answer may differ the next time."""
     field_length: int = 1_000
     """Characters of a field of a form, all entries of a list together."""
     notes_per_day: int = 20
@@ -28,5 +28,5 @@ class Limits:
 
     @property
     def steps(self) -> int:
-        """Supersteps of the graph: so many calls of models, each with its tools, and what comes before and behind."""
+        """Supersteps of the graph: the calls of models, each with its tools, and the steps before and behind."""
         return 2 * self.turn_calls + 8

@@ -1,6 +1,6 @@
-'''What a tool is; the one import for people who write tools.
+'''The interface of tools; the one import for people who write tools.
 
-A tool is a function with `@tool` of LangChain above it. Its docstring tells the model what it is for:
+A tool is a function with `@tool` of LangChain above it. Its docstring tells the model its purpose:
 
     @tool
     def roll_dice(sides: int = 6) -> str:

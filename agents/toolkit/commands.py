@@ -1,6 +1,6 @@
-"""The commands that a dialog brings: slash commands of every door, and what its commands of `python -m app` work with.
+"""A dialog's commands: slash commands of every door, and services for its commands of `python -m app`.
 
-What these return is in `agents/command_line.py`.
+The results of the latter are in `agents/command_line.py`.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,11 +19,11 @@ class CommandCall:
     """One use of a slash command."""
 
     argument: str
-    """What the user typed behind the name."""
+    """The text behind the name."""
     user: str
     thread: str
     lang: str
-    """The language to answer in."""
+    """The language of the answer."""
     is_shared: bool
     """Whether others read the answer."""
     services: Services
@@ -34,17 +34,17 @@ class SlashCommand:
     """A slash command."""
 
     name: str
-    """What the user types behind the slash: letters and underscores."""
+    """The name behind the slash: letters and underscores."""
     run: Callable[[CommandCall], Awaitable[str]]
     """Returns the answer as plain text; empty if there is nothing to say."""
     description: Callable[[str], str]
-    """Returns one line, in a language, on what the command does."""
+    """Returns one line, in a language, on the command."""
     in_groups: bool = True
-    """Whether the menus of groups show it, too; else its answer is for the user alone, also where others read along."""
+    """Whether the menus of groups show it, too; if not, its answer is for the user alone, in groups as well."""
 
 
 class Installation(Protocol):
-    """What the application puts into a command's `typer.Context.obj`."""
+    """The object that the application puts into a command's `typer.Context.obj`."""
 
     lang: str
     """The language of the messages to the operator."""
@@ -58,7 +58,7 @@ class Interview(Protocol):
 
     @property
     def is_alone(self) -> bool:
-        """Whether nothing else is set up."""
+        """Whether this step runs alone."""
 
     def tell(self, key: str, **variables: object) -> None:
         """Print a sentence."""
@@ -70,11 +70,11 @@ class Interview(Protocol):
         """Ask a question to be answered with yes or no; raises as `answer`."""
 
     def write(self, values: Mapping[str, str]) -> Path:
-        """Write settings to `.env`, and return where that is. Raises ConfigError: it cannot be written."""
+        """Write settings to `.env`, and return its path. Raises ConfigError: it cannot be written."""
 
 
 SetupStep = Callable[[Interview], Awaitable[bool]]
-"""Sets something up; False if that is not wanted, or cannot be done. Its docstring is the help of its option."""
+"""A step of `setup`; returns False if it is not wanted or not possible. Its docstring is the help of its option."""
 
 
 def installation_of(context: typer.Context) -> Installation:
@@ -83,5 +83,5 @@ def installation_of(context: typer.Context) -> Installation:
 
 
 def services_of(context: typer.Context, *, reads: bool = False) -> AbstractAsyncContextManager[Services]:
-    """Open what a command works with; with `reads` the database need not be writable."""
+    """Open the services for a command; with `reads` the database need not be writable."""
     return installation_of(context).services(reads=reads)

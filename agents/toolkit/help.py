@@ -1,8 +1,8 @@
 """Help for a question that no other tool answers: links are asked in turn until one has an answer.
 
-The answer is shown with its source. The first link is the documents that are indexed, where they say more of the
-question than the second: our own help pages, `prompts/<lang>/help.md` and `prompts/<lang>/<dialog>/help.md`. Further
-links are the application's.
+The answer is shown with its source. The first link is the indexed documents: it answers if they have more words of the
+question than the second link, our own help pages (`prompts/<lang>/help.md` and `prompts/<lang>/<dialog>/help.md`).
+Further links are the application's.
 """
 
 import asyncio
@@ -32,16 +32,16 @@ _LINES = re.compile(r"\s*\n\s*\n\s*")
 
 @dataclass(frozen=True)
 class HelpRequest:
-    """A question that can be understood by itself; `key` is the same when the same call is made again."""
+    """A question that can be understood by itself; `key` is the same for a repeated call."""
 
     text: str
     lang: str
     thread: str = ""
     key: str = ""
     user: str = ""
-    """Whose question it is; empty: the thread's."""
+    """The user who asks; empty: the thread."""
     emit: Callable[[Event], None] = field(default=lambda _: None, compare=False, repr=False)
-    """Takes the events of the model calls that answering needs."""
+    """Takes the events of model calls for the answer."""
 
 
 class Exhausted(Exception):
@@ -53,14 +53,14 @@ class HelpLink(Protocol):
 
     @property
     def name(self) -> str:
-        """The name of the setting, and of the mark on the answers."""
+        """The link's name in the setting, and in the mark on its answers."""
 
     async def answer(self, question: HelpRequest) -> str | None:
         """Return the answer as plain text, None without one. If it raises, the next link is asked."""
 
 
 def readable(text: str, longest: int) -> str:
-    """Return a text that was not written here without what nobody sees, cut to so many characters."""
+    """Return a foreign text without invisible characters, cut to `longest` characters."""
     short = _LINES.sub("\n\n", _SPACES.sub(" ", clean(text))).strip()
     return short if len(short) <= longest else f"{short[: longest - 1].rstrip()}…"
 
@@ -77,7 +77,7 @@ class PageLink:
 
 
 def look_up(query: str, lang: str) -> IndexHit | None:
-    """Return the section of the help pages that fits a query best, its text as the key; None when none does.
+    """Return the section of the help pages that fits a query best, its text as the key; None if none fits.
 
     It has to have two of the query's words, or one in its title, and half of all; those in its title count twice.
     """
@@ -110,11 +110,11 @@ class DocumentLink:
 
     index: DocumentIndex
     has_answered: bool = False
-    """Whether somebody else's words may have been told: those of a document."""
+    """Whether a document, whose words may be somebody else's, has answered."""
     name = "documents"
 
     async def answer(self, question: HelpRequest) -> str | None:
-        """Return the passage that has most of the question's words, with its place; none if our pages have as many."""
+        """Return the passage with most of the question's words, and its place; None if our pages have as many."""
         page = look_up(question.text, question.lang)
         words = len(page.words) if page else 0
         passage = await asyncio.to_thread(self.index.answering, question.text, question.lang, words)
@@ -131,7 +131,7 @@ class HelpChain:
 
     @property
     def reaches_out(self) -> bool:
-        """Whether a question may leave this machine: not where only pages and documents are read."""
+        """Whether a question may leave this machine: not with pages and documents alone."""
         return any(not isinstance(link, PageLink | DocumentLink) for link in self.links)
 
     @property

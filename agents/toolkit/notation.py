@@ -9,7 +9,7 @@ from agents.language.identifiers import ARGUMENT, MARK, Schema, name_rule, resol
 WORDS = {"string": "text", "integer": "number", "number": "number", "boolean": "yes/no", "null": "nothing"}
 DEEPEST = 4
 MOST_STEPS = 500
-"""Parts of a schema that are written; references can make a small one endless."""
+"""The most parts of a schema to write; references can make a small one endless."""
 IDENTIFIER = "number"
 GIVEN_IDENTIFIER = f"{IDENTIFIER} | text"
 """An identifier in an argument: its number, or itself as the user spelled it out."""
@@ -26,7 +26,7 @@ class Brief:
 
     root: Schema
     identifier: str
-    """What is written for an identifier."""
+    """The word for an identifier."""
     steps: Iterator[int] = field(default_factory=lambda: iter(range(MOST_STEPS)))
 
     def __call__(self, schema: object, depth: int = 0) -> str:

@@ -1,7 +1,7 @@
-"""What a tool gives back: an object for the model, a view for the screen, or a question to the user.
+"""The result of a tool: an object for the model, a view for the screen, or a question to the user.
 
-A tool that gives more than a sentence has `response_format="content_and_artifact"` and returns what `result`,
-`choice` or `request` makes.
+A tool that returns more than a sentence has `response_format="content_and_artifact"` and returns the value of `result`,
+`choice` or `request`.
 """
 
 import json
@@ -19,15 +19,15 @@ from agents.toolkit.questions import wanted
 from prompts import phrase
 
 LONGEST_OBJECT = 8_000
-"""Characters of an object that the model is shown."""
+"""Characters of an object for the model."""
 Page = Annotated[int, Field(ge=1)]
 
 
 @dataclass(frozen=True)
 class Option:
-    """One candidate of a choice: `value` is what the model gets when the user takes it.
+    """One candidate of a choice: the model gets `value` when the user takes it.
 
-    `facts` are what the user may tell it by ("the cheap one"): price, rating, date and the like.
+    The user may name it by its `facts` ("the cheap one"): price, rating, date and the like.
     """
 
     label: str
@@ -39,9 +39,9 @@ class Option:
 
 @dataclass(frozen=True)
 class Question:
-    """What the user has to choose, open or fill in before the tool has its result.
+    """A question to the user, who has to choose, open a page or fill in a form before the tool has its result.
 
-    Raises ValueError if there are more options than one can look through, or if one of them cannot be kept.
+    Raises ValueError if there are more options than a user can look through, or if one of them cannot be kept.
     """
 
     prompt: str
@@ -50,9 +50,9 @@ class Question:
     back: str = ""
     """The return address of that page: `https://shop.example/end?code=` wants the value of `code`."""
     web_app: bool = False
-    """Whether that page is a Telegram web app, which sends its value itself; it is told who the user is."""
+    """Whether that page is a Telegram web app, which sends its value itself; it gets the user's name."""
     kind: str = ""
-    """The kind of question; empty: that of the tool that asks."""
+    """The kind of question; empty: the kind of the asking tool."""
     client: ToolCall | None = None
     """The call that the client is to run; None where the user is asked."""
     alone: bool = False
@@ -69,11 +69,11 @@ class Question:
             raise ValueError("a return address belongs to a page, is http or https, and names a parameter: …?code=")
         if self.web_app and not self.url.startswith("https://"):
             raise ValueError("a web app has an https address")
-        # The answer may come in another process: what JSON has nothing for would be lost there.
+        # The answer may come in another process: a value without a JSON form would be lost there.
         jsonable([[option.value, option.facts] for option in self.options])
 
     def text(self) -> str:
-        """Return the question and its options, each with what answers it where others read along."""
+        """Return the question and its options, each with its id or number, which answers it where others read along."""
         options = enumerate(self.options, 1)
         return "\n".join([self.prompt, *(f"{each.id or number}. {each.label}" for number, each in options)])
 
@@ -86,13 +86,13 @@ class ToolResult:
     view: View | None = None
     question: Question | None = None
     goto: str = ""
-    """Who is to lead the conversation next: the node that a LangGraph `Command` of the tool names."""
+    """The next speaker: the node that a LangGraph `Command` of the tool names."""
     taken: str = ""
     """The only option of a choice, in words for the user."""
 
 
 class Refused(Exception):
-    """Tells the model why a call was not carried out, and what to do; `view` is a notice for the user."""
+    """Tells the model why a call was refused, and the remedy; `view` is a notice for the user."""
 
     def __init__(self, message: str, view: View | None = None) -> None:
         super().__init__(message)
@@ -112,7 +112,7 @@ class Failed(Exception):
 
 
 class TooMany(Exception):
-    """There is more to choose from than a user can look through; `count` is how much."""
+    """There are more options than a user can look through; `count` is their number."""
 
     def __init__(self, count: int) -> None:
         super().__init__(f"{count} options, {MOST_ENTRIES} is the most")
@@ -123,7 +123,7 @@ Answer = tuple[str, ToolResult]
 
 
 def result(object: object = None, *, message: str | None = None, view: View | None = None) -> Answer:
-    """Return a result: the model reads the object, else the message, else what the view shows.
+    """Return a result: the model reads the object, else the message, else the text of the view.
 
     An empty list is a result and is read as `[]`.
     """
@@ -154,7 +154,7 @@ def request(prompt: str, *, url: str = "", back: str = "", web_app: bool = False
 
 
 def taken(option: Option) -> object:
-    """Return what the model gets for an option."""
+    """Return the value of an option for the model."""
     return option.value if option.value is not None else {"id": option.id or option.label, "label": option.label}
 
 
@@ -172,7 +172,7 @@ def in_json(plain: object) -> str:
 def jsonable(object: object) -> object:
     """Return an object as JSON has it: a date as text, a model as an object, "NaN" for a float that is no number.
 
-    Raises ValueError if JSON has nothing for it.
+    Raises ValueError if it has no JSON form.
     """
     return to_jsonable_python(object, inf_nan_mode="strings")
 
@@ -185,7 +185,7 @@ def schema_of(stated: type[BaseModel] | Schema | None) -> Schema:
 
 
 def page_of(entries: Sequence[Entry], page: int, lang: str) -> CardList | None:
-    """Return a page of a list, which says where it stands if there are several; None for an empty list.
+    """Return a page of a list, with its number if there are several; None for an empty list.
 
     Raises Refused if there is no such page.
     """

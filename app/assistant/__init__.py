@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Assistant", "Turn"]
 OF = {"Assistant": "app.assistant.assistant", "Turn": "app.assistant.turn"}
-"""Imported by whoever asks for them: a command that only reads rows imports no engine."""
+"""The modules of the two names, imported on their first use: a command that only reads rows imports no engine."""
 
 
 def __getattr__(name: str) -> object:

@@ -1,4 +1,4 @@
-"""The text of files that somebody sends: by what they hold, since their names and types are the sender's words."""
+"""The text of attached files. Their content decides their kind, since names and types are the sender's words."""
 
 from collections.abc import Sequence
 from pathlib import PurePath
@@ -8,7 +8,7 @@ from agents.sources.documents.markdown import DocumentSection
 from agents.sources.documents.reading import PDF, sections_in_process
 
 LARGEST_ATTACHED = 20_000_000  # Bytes.
-LARGEST_TEXT = 2_000_000  # Bytes that are looked at of a file that is text.
+LARGEST_TEXT = 2_000_000  # The most bytes that are read of a text file.
 TEXT = ".txt"
 
 

@@ -1,4 +1,4 @@
-"""Files beside a message, read for its turn: pictures for a model that sees, other files as text, speech as words."""
+"""Files beside a message, read for its turn: pictures for a model that sees, other files and speech as text."""
 
 import asyncio
 import logging
@@ -26,7 +26,7 @@ SECONDS = 180.0
 AT_ONCE = 2
 """Files that are read at the same time."""
 ECHOED = 500
-"""Characters of what was heard that the user is told."""
+"""The most characters of a transcribed speech in the remark to the user."""
 CUT = "\n[…]"
 UNUSED: Mapping[str, str] = {
     "photo": "file_no_pictures",
@@ -36,7 +36,7 @@ UNUSED: Mapping[str, str] = {
     "contact": "file_unknown",
     "caption": "file_unknown",
 }
-"""The phrase for what cannot be used, by its kind."""
+"""The phrase for an unusable part, by its kind."""
 
 Fetch = Callable[[Quoted], Awaitable[bytes]]
 """Returns the bytes of a file. Raises NotFetched."""
@@ -53,7 +53,7 @@ def _stands_for_file(part: Quoted) -> bool:
 
 
 class NotFetched(Exception):
-    """A file cannot be had; the key of a phrase for the user."""
+    """A file could not be fetched; its text is the key of a phrase for the user."""
 
 
 async def _fetched(part: Quoted, fetch: Fetch) -> bytes:
@@ -65,32 +65,32 @@ async def _fetched(part: Quoted, fetch: Fetch) -> bytes:
 
 @dataclass(frozen=True)
 class Reading:
-    """What became of a message's files."""
+    """The outcome of reading a message's files."""
 
     turn: Turn | None
-    """The message with what its files hold; None if nothing of it can be understood."""
+    """The message with the content of its files; None if nothing of it can be used."""
     remarks: Sequence[str]
-    """What the user is told of its files."""
+    """Remarks for the user on the files."""
 
 
 @dataclass
 class _Parts:
-    """What was made of the files so far."""
+    """The content of the files so far."""
 
     quoted: list[Quoted] = field(default_factory=list)
     pictures: list[ImageContentBlock] = field(default_factory=list)
     texts: dict[str, str] = field(default_factory=dict)
     spoken: list[str] = field(default_factory=list)
     passed: list[str] = field(default_factory=list)
-    """What somebody else says in a recording."""
+    """The speech of other people in recordings."""
     failures: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
 
 class FileReader:
-    """Read the files beside messages as far as the models that there are can use them.
+    """Reads the files beside messages as far as the installation's models can use them.
 
-    `longest` counts the characters of all files of a message; `transcriber` None: speech is not understood.
+    `longest` is the most characters of all files of a message; `transcriber` None: speech is not understood.
     """
 
     def __init__(self, assistant: Assistant, transcriber: Transcriber | None, longest: int) -> None:
@@ -110,11 +110,11 @@ class FileReader:
         return part["kind"] in self.kinds
 
     async def read(self, turn: Turn, fetch: Fetch, lang: str) -> Reading:
-        """Return a message with what its files hold; what the user said goes on without what cannot be read."""
+        """Return a message with the content of its files; the user's text goes on without unreadable files."""
         if not any(part["kind"] in UNUSED and not _stands_for_file(part) for part in turn.quoted):
             return Reading(turn, ())
         if self._assistant.refuses(turn):
-            # Nothing is fetched or written down for a message that will not be taken.
+            # A refused message fetches and transcribes nothing.
             return Reading(replace(turn, quoted=()), ())
         parts = _Parts()
         until = loop_time() + SECONDS
@@ -129,7 +129,7 @@ class FileReader:
         return self._put_together(turn, parts, lang)
 
     async def _take(self, part: Quoted, parts: _Parts, fetch: Fetch, lang: str) -> None:
-        """Add what a part of the message holds. Raises NotFetched if it cannot be used."""
+        """Add the content of a part of the message. Raises NotFetched if it cannot be used."""
         if _stands_for_file(part):
             parts.quoted.append(part)
             return

@@ -1,4 +1,4 @@
-"""Delete a thread, somebody's part of a shared thread, a remembered form, or all that is known of a person."""
+"""Delete a thread, a user's part of a shared thread, a remembered form, or all data of a person."""
 
 import logging
 from contextlib import suppress
@@ -28,11 +28,11 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Forgetter:
-    """Delete in one database. Each method waits for the running turns of the threads that it changes.
+    """Deletes in one database. Each method waits for the running turns of the threads that it changes.
 
-    A state that cannot be read keeps nothing from being deleted: it goes, with a line in the log.
-    Each raises UsageError when another process kept the log from being emptied: all rows are gone then, their bytes go
-    when that process closes the file.
+    An unreadable state prevents no deletion: it goes, with a line in the log.
+    Each method raises UsageError when another process kept the database's log from being emptied: all rows are gone
+    then, and their bytes go when that process closes the file.
     """
 
     graph: Graph
@@ -56,9 +56,9 @@ class Forgetter:
         return await self.memory.transcript.users_of(thread)
 
     async def thread(self, thread: str, *, keeps_people: bool = False) -> bool:
-        """Remove every trace of a thread, and all that is kept of its user if it has only one; False if none.
+        """Remove every trace of a thread, and all data of its user if it has only one; False if there is none.
 
-        With `keeps_people` nothing that is kept of anybody goes.
+        `keeps_people` keeps the data of people.
         """
         try:
             return await self.memory.forget(thread, keeps_people=keeps_people)
@@ -66,7 +66,7 @@ class Forgetter:
             self.typed.forget(thread)
 
     async def part(self, thread: str, user: str) -> bool:
-        """Remove what a user said in a thread and was answered; False if there was nothing."""
+        """Remove a user's messages in a thread and the answers to them; False if there were none."""
         async with self.memory.locks.hold(thread):
             values = await self._values(thread)
             is_known = user in {values.get("writer"), *values.get("persons", {})}
@@ -82,7 +82,7 @@ class Forgetter:
         return was_said or is_known
 
     async def person(self, user: str) -> None:
-        """Remove all that is kept of a user, and what they said in any thread."""
+        """Remove all data of a user, and their messages in every thread."""
         fault: UsageError | None = None
         try:
             await self.memory.forget_person(user)
@@ -108,7 +108,7 @@ class Forgetter:
         await self.memory.forget_form(user, dialog, field)
 
     async def learnt(self, user: str) -> None:
-        """Remove what conversations have found out of a user: what was kept at their ends, and remembered forms."""
+        """Remove the facts from a user's conversations: those kept at their ends, and remembered forms."""
         for kept in self.services.every(LongTermMemory):
             await kept.clear(user)
         for dialog in self.speakers.remembered():
@@ -119,8 +119,8 @@ class Forgetter:
             await kept.erase(user, thread=thread, dialog=dialog, field=field)
 
     async def carry_out(self, deletion: Deletion) -> None:
-        """Remove what a user has agreed to have deleted, unless that is done: also what a killed process has begun."""
-        # No thread's name begins so. Whoever waits here must not delete what was said since.
+        """Carry out a deletion that the user has agreed to, unless it is done; a killed process may have begun it."""
+        # No thread's name begins like this. A second process that waits here must not delete later messages.
         async with self.memory.locks.hold(f"\0forget {deletion.user}"):
             if await self.memory.forgettings.of(deletion.thread, deletion.message_id) != deletion:
                 return
@@ -133,7 +133,7 @@ class Forgetter:
             await self.memory.forgettings.close(deletion)
 
     async def forget(self, user: str, what: str) -> None:
-        """Remove what the user has asked for, as `agents.conversation.forgetting` names it."""
+        """Remove the data that the user has named, in the terms of `agents.conversation.forgetting`."""
         if what == EVERYTHING:
             await self.person(user)
         elif what in SETTINGS:
@@ -143,7 +143,7 @@ class Forgetter:
             await self.form(user, dialog, field or None)
 
     async def _heard(self, thread: str, values: State, user: str) -> Update:
-        """Return what stands for the last message of a thread, if that was the user's: the last one that is left."""
+        """Return the update of `heard` if the thread's last message was the user's: the last remaining message."""
         if values["heard"].get("user", user) != user:
             return {}
         lines = await self.memory.transcript.lines(thread, limit=REMEMBERED)

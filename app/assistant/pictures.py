@@ -15,14 +15,14 @@ _BEGINNINGS = (
 
 
 def media_type(data: bytes) -> str | None:
-    """Return the media type of a picture that models take, whatever its name is; None for other data."""
+    """Return the media type of a picture in a format that models take; None for other data."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for beginning, kind in _BEGINNINGS if data.startswith(beginning)), None)
 
 
 def picture(data: bytes) -> ImageContentBlock | None:
-    """Return a picture for a model; None if the data is too large, or no picture that models take."""
+    """Return a picture for a model; None if the data is too large, or not in a format that models take."""
     kind = media_type(data)
     if kind is None or len(data) > LARGEST_PICTURE:
         return None

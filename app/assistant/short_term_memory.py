@@ -1,4 +1,4 @@
-"""The short-term memory of a thread as plain data: every message that was said, in the one form of all doors."""
+"""The short-term memory of a thread as plain data: every message, in the one form of all doors."""
 
 import json
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ from agents.state.person import ASR
 from app.assistant.system_messages import SystemMessages
 
 COMMAND = "command"
-"""The source of what nobody typed or said: a tap, a slash command, a reminder."""
+"""The source of a message that nobody typed or said: a tap, a slash command, a reminder."""
 SOURCES = {
     "user": (ASR, "message", COMMAND),
     "assistant": ("llm", "greeting", "llm failure", COMMAND, "silence", PERSON),
 }
 """The sources that a message can have, by role."""
 COUNTED_AS = {"forwarded": "message", "aside": "message"}
-"""What the other stored sources are among these; every other one is a command."""
+"""The sources of the list for other stored ones; every source beyond both is a command."""
 
 
 LAST_TURN, LAST_MS = 1_000_000_000, 253_402_000_000_000
@@ -31,7 +31,7 @@ Moment = Annotated[int, Field(ge=0, le=LAST_MS)]
 
 
 class LineMetadata(TypedDict, total=False):
-    """The metadata of a line that this program reads by their type."""
+    """The metadata of a line with types that this program relies on."""
 
     source: str
     kind: str
@@ -56,21 +56,21 @@ class Content(TypedDict):
 
     role: Literal["user", "assistant"]
     speaker: str
-    """The id of the user who wrote it, or the name of the speaker: the supervisor or a dialog."""
+    """The id of the user who wrote the message, or the name of the speaker: the supervisor or a dialog."""
     content: str
-    """What the user wrote, or saw."""
+    """The text that the user wrote, or saw."""
     turn_id: Annotated[int, Field(ge=0, le=LAST_TURN)]
     """The number of its turn, from 0; a message and its answers have the same one."""
     timestamp: Moment
-    """Unix time in milliseconds: when a message was received, when an answer was said in full."""
+    """Unix time in milliseconds: of a message's arrival, of an answer's end."""
     message_id: str
     """The id of the message that began the turn."""
     metadata: Annotated[dict[str, Any], AfterValidator(_readable)]
-    """Where it comes from, and what else is known of it (docs/memory.md)."""
+    """The message's source, and further facts (docs/memory.md)."""
 
 
 def message_of(line: TranscriptLine) -> Message:
-    """Return an answer as the event by which it was said."""
+    """Return the event of an answer."""
     is_stopped, citations = bool(line.metadata.get("interrupted")), line.metadata.get("citations", [])
     return Message(speaker=line.speaker, text=line.text, interrupted=is_stopped, citations=citations)
 
@@ -82,7 +82,7 @@ def contents(lines: Sequence[TranscriptLine]) -> list[Content]:
             role=line.role,
             speaker=line.speaker,
             content=line.text,
-            # A thread may begin with what was told before anybody spoke.
+            # A thread may begin with an unasked message.
             turn_id=max(0, line.turn - 1),
             timestamp=line.at_ms,
             message_id=line.message_id,
@@ -103,17 +103,17 @@ def _metadata(line: TranscriptLine) -> dict[str, Any]:
 
 
 class ExportedThread(SystemMessages):
-    """What `export --format json` prints of a thread; what a state holds besides is made anew from the transcript."""
+    """The thread in `export --format json`; an import rebuilds the rest of its state from the transcript."""
 
     model_config = ConfigDict(extra="ignore")
     thread: Annotated[str, Field(min_length=1)]
     contents: Annotated[list[Content], Field(min_length=1)]
 
     def messages(self, thread: str) -> list[Answered]:
-        """Return each message of the thread, as one of the thread of this name, with its answers."""
+        """Return each message with its answers, as part of the thread of this name."""
         writers = [content["speaker"] for content in self.contents if content["role"] == "user"]
         told: list[Answered] = []
-        # What was told unasked may stand between a message and its answer.
+        # An unasked message may stand between a message and its answer.
         groups: dict[str, list[Content]] = {}
         for content in self.contents:
             groups.setdefault(content["message_id"], []).append(content)
@@ -132,7 +132,7 @@ class ExportedThread(SystemMessages):
 
 
 def _line(content: Content) -> TranscriptLine:
-    """Return the line of a transcript of which `contents` makes a message."""
+    """Return the transcript line of a message, as the reverse of `contents`."""
     stored = {name: value for name, value in content["metadata"].items() if name not in ("kind", "user")}
     stored["source"] = content["metadata"].get("kind", content["metadata"].get("source", ""))
     place = content["turn_id"] + 1, content["message_id"], content["timestamp"]

@@ -1,4 +1,4 @@
-"""What an operator tells every speaker of a thread, beside the prompts; it can be changed while the thread runs."""
+"""An operator's messages to every speaker of a thread, beside the prompts; they can change while the thread runs."""
 
 from typing import Annotated, Self
 
@@ -9,7 +9,7 @@ from agents.memory.inbox import storable
 from agents.memory.store import namespace_of_thread
 
 MOST, LONGEST = 20, 4_000
-"""Messages of a thread, and characters of each."""
+"""The most messages of a thread, and the most characters of each."""
 KIND, KEY = "system_messages", "all"
 
 
@@ -28,12 +28,12 @@ class SystemMessages(BaseModel):
 
     @property
     def texts(self) -> list[str]:
-        """What they say."""
+        """The texts of the messages."""
         return [message.content for message in self.system_messages]
 
     @classmethod
     async def of(cls, store: BaseStore, thread: str) -> Self:
-        """Return the messages of a thread as they are stored; a damaged item counts as missing."""
+        """Return the stored messages of a thread; a damaged item counts as missing."""
         item = await store.aget(namespace_of_thread(thread, KIND), KEY)
         try:
             return cls.model_validate(item.value if item else {})
@@ -41,7 +41,7 @@ class SystemMessages(BaseModel):
             return cls()
 
     async def save(self, store: BaseStore, thread: str) -> None:
-        """Store them in place of those that there were."""
+        """Store these messages in place of the former ones."""
         place = namespace_of_thread(thread, KIND)
         await (
             store.aput(place, KEY, self.model_dump(include={KIND}))

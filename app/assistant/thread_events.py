@@ -1,4 +1,4 @@
-"""What was said in a thread as events, for whoever reads along: each has a number that no restart changes."""
+"""The messages of a thread as events, for clients that read along: each has a number that no restart changes."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -11,9 +11,9 @@ from agents.toolkit.questions import ask, worded
 from app.assistant.short_term_memory import message_of
 
 PLACES = 4
-"""Numbers that belong to one line of the transcript."""
+"""The number of event numbers for one line of the transcript."""
 IMAGES, QUESTION, WORDS, END = range(PLACES)
-"""What they stand for: pictures, the question that the line words, the line itself, the end of its turn."""
+"""The places of a line's events: pictures, the question in the line's text, the line itself, the end of its turn."""
 
 
 def number_of(row: int, place: int = WORDS) -> int:
@@ -22,14 +22,14 @@ def number_of(row: int, place: int = WORDS) -> int:
 
 
 def row_of(number: int) -> int:
-    """Return the row of the line to which the event of a number belongs."""
+    """Return the row of the line of an event, by the event's number."""
     return number // PLACES
 
 
 def events_of(lines: Sequence[TranscriptLine], state: State) -> Iterator[Event]:
-    """Yield the last lines of a thread as the events that said them; a turn ends behind its last line.
+    """Yield the last lines of a thread as events; a turn ends behind its last line.
 
-    The tokens of an answer, and what its tools did, are in the answer's own stream alone.
+    Tokens and tool events of an answer are only in the answer's own stream.
     """
     for line, following in pairwise([*lines, None]):
         if line is None:

@@ -1,4 +1,4 @@
-"""What can be read of the threads: their state, open questions, transcripts and records."""
+"""The readable side of threads: their state, open questions, transcripts and records."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -19,7 +19,7 @@ from dialogs import Dialog
 
 
 class ThreadReader:
-    """Read threads, for doors and commands; nothing here changes one."""
+    """Reads threads, for doors and commands; it changes none."""
 
     def __init__(self, player: TurnPlayer, speakers: Speakers) -> None:
         self.graph, self.memory, self.speakers = player.graph, player.memory, speakers
@@ -43,8 +43,8 @@ class ThreadReader:
     async def state(self, thread: str, user: str | None = None) -> dict[str, Any] | None:
         """Return the state of a thread as plain data; None for an unknown one.
 
-        Where several people write it is that of `user`; without one that of whoever wrote last, and everybody's own
-        under `persons`.
+        Where several people write, it is the state of `user`; without one it is that of the last writer, with the
+        states of all under `persons`.
         """
         values = await self._values(thread)
         if not values:
@@ -62,7 +62,7 @@ class ThreadReader:
         return [user for user in dict.fromkeys(people) if seen_by(values, user).get("pending")]
 
     async def name(self, thread: str, user: str) -> str:
-        """Return what a user is called in a thread that others read; empty where nobody else does."""
+        """Return the name of a user in a thread that others read; empty in other threads."""
         values = await self._values(thread)
         return name_of(values, user) if user in values.get("persons", {}) else ""
 
@@ -83,24 +83,24 @@ class ThreadReader:
         return bool(values.get("pending")) and fits(values["pending"][0], text, values["lang"])
 
     async def message(self, thread: str, id: str) -> InboxEntry | None:
-        """Return a message of a thread as it was received, and what came of it."""
+        """Return a message of a thread as it was received, with its status."""
         return await self.memory.transcript.entry(thread, id)
 
     async def preferences(self, user: str) -> Preferences:
-        """Return what a user has set."""
+        """Return the preferences that a user has set."""
         return await Preferences.of(self.memory.store, user)
 
     async def last_message(self, thread: str, user: str) -> InboxEntry | None:
-        """Return what a user has said last in a thread, and what came of it; None if nothing was said."""
+        """Return the last message of a user in a thread, with its status; None if there is none."""
         return await self.memory.transcript.last(thread, user)
 
     async def history(self, thread: str, user: str | None = None) -> list[TranscriptLine]:
-        """Return a thread's transcript, oldest line first; with a user only what they said and were answered."""
+        """Return a thread's transcript, oldest line first; with a user, only their messages and the answers to them."""
         lines = await self.memory.transcript.lines(thread)
         return lines if user is None else lines_of(user, lines)
 
     async def events(self, thread: str, after: int = 0) -> list[Event]:
-        """Return what was said in a thread as events with lasting numbers: those behind the number `after`."""
+        """Return the messages of a thread as events with lasting numbers: those behind the number `after`."""
         lines = await self.memory.transcript.lines(thread, after=row_of(after) - 1)
         if not lines or number_of(lines[-1].row, END) <= after:
             return []
@@ -108,12 +108,12 @@ class ThreadReader:
         return [event.model_copy(update={"thread": thread}) for event in events if event.seq > after]
 
     async def records(self, thread: str) -> list[Record]:
-        """Return the turns of a thread as they can be played again, oldest first."""
+        """Return the records of a thread's turns, oldest first."""
         rows = await self.memory.transcript.records(thread)
         return [read_record(text, record or "") for _, text, record in rows]
 
     async def steps(self, thread: str, id: str | None = None) -> Mapping[str, Sequence[Step]]:
-        """Return what is recorded of the turns of a thread, or of one, by the ids of their messages."""
+        """Return the recorded steps of a thread's turns, or of one turn, by the ids of their messages."""
         rows = await self.memory.transcript.records(thread, id)
         return {id: read_record(text, record).steps for id, text, record in rows if record}
 
@@ -122,17 +122,18 @@ class ThreadReader:
     ) -> list[ThreadInfo]:
         """List the threads in which a user has written, those whose names begin with `prefix`, or all.
 
-        The one last written to stands first. Only those before a place in the list count; `most` bounds their number.
+        The one last written to stands first. `before` is a place in the list: only threads before it are listed, at
+        most `most`.
         """
         return await self.memory.transcript.threads(user, prefix, before=before, most=most)
 
     def silence(self, dialog: str | None) -> Silence:
-        """Return when a silent user is asked whether they are there, in a dialog or (None) with the supervisor."""
+        """Return the silence before a user is asked for a sign of life, in a dialog or (None) with the supervisor."""
         return (self.speakers.dialogs.get(dialog or "") or self.speakers.supervisor).silence or Silence()
 
     @property
     def shortest_silence(self) -> int:
-        """Seconds of silence after which some speaker's user may be asked; 0 if nobody is."""
+        """The shortest silence in seconds after which a speaker asks the user; 0 if no speaker does."""
         dialogs = (None, *self.dialogs)
         return min((seconds for dialog in dialogs if (seconds := self.silence(dialog).seconds)), default=0)
 
@@ -141,7 +142,7 @@ class ThreadReader:
 
 
 def facts_of(thread: str, values: State) -> dict[str, object]:
-    """Return what a state holds, as plain data."""
+    """Return the content of a state, as plain data."""
     talks = values.get("talks", {})
     return {
         "thread": thread,

@@ -19,16 +19,16 @@ _BEGINNINGS = (
     (4, b"ftyp", "mp4"),
 )
 _STILLS = (b"hei", b"hev", b"mif", b"msf", b"avi")
-"""How the names of pictures begin that use the container of recordings."""
+"""The beginnings of the types of pictures in the container of recordings."""
 
 
 class NotHeard(Exception):
-    """There is no text of a recording; the message says why, and nothing of what was sent."""
+    """A recording has no text. The message gives the reason, and none of the sent data."""
 
 
 @dataclass(frozen=True)
 class Transcriber:
-    """A model that writes down what is said. `timeout` is in seconds, for each try."""
+    """A model that writes speech down. `timeout` is in seconds, for each try."""
 
     url: str  # The address before `/audio/transcriptions`.
     model: str
@@ -36,7 +36,7 @@ class Transcriber:
     timeout: float = 60
 
     async def text(self, recording: bytes, lang: str) -> str:
-        """Return what is said in a recording; `lang` is the language to expect.
+        """Return the text of a recording; `lang` is the language to expect.
 
         Raises:
             NotHeard: the server does not answer, the data is no recording or too large, or nobody speaks in it.
@@ -63,7 +63,7 @@ class Transcriber:
                     response_format="json",
                     extra_headers=None if self.key else {"Authorization": Omit()},
                 )
-        # Where the address is malformed, the client raises the errors of its HTTP library.
+        # For a malformed address, the client raises errors of its HTTP library.
         except Exception as failure:
             raise NotHeard(type(failure).__name__) from None
         text = getattr(answer, "text", None)
@@ -73,7 +73,7 @@ class Transcriber:
 
 
 def suffix_of(recording: bytes) -> str | None:
-    """Return the suffix for such a recording, by its first bytes; None for other data."""
+    """Return the suffix for a recording, by its first bytes; None for other data."""
     if recording[4:8] == b"ftyp" and recording[8:11] in _STILLS:
         return None
     return next((suffix for at, mark, suffix in _BEGINNINGS if recording[at : at + len(mark)] == mark), None)

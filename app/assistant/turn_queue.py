@@ -1,4 +1,4 @@
-"""How many turns a process takes on, how many of them run at the same time, and whose is next."""
+"""The queue of a process's turns: it limits waiting and running turns, and chooses the next one."""
 
 import asyncio
 from collections import Counter, deque
@@ -7,46 +7,46 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 SHARE = 10
-"""A user may have one turn in so many of all that a process takes on, and one at least."""
+"""The divisor of all turns of a process for the turns of one user, who always has one at least."""
 
 
 @dataclass
 class TurnQueue:
-    """Let turns run: of the users that wait each has one in turn, and of one user's the first comes first."""
+    """Gives turns their places: waiting users take turns, and the first turn of each user comes first."""
 
     at_once: int = 500
-    """Turns that run at the same time."""
+    """The most turns that run at the same time."""
     most_waiting: int = 500
-    """Turns beyond them that are taken on, and wait."""
+    """The most turns beyond the running ones, which wait."""
     running: int = 0
     _taken: Counter[str] = field(default_factory=Counter)
-    """By user: turns that were taken on, whatever they wait for."""
+    """The number of accepted turns by user, waiting or running."""
     _waiting: dict[str, deque["asyncio.Future[None]"]] = field(default_factory=dict)
-    """By user, the next one first: the places of turns that wait."""
+    """The places of waiting turns by user, the next one first."""
 
     @property
     def waiting(self) -> int:
-        """How many turns wait until they may run."""
+        """The number of turns that wait for a place."""
         return sum(map(len, self._waiting.values()))
 
     def is_full(self, user: str) -> bool:
-        """Tell whether no further turn of a user is taken on."""
+        """Tell whether the queue takes no further turn of a user."""
         most = self.at_once + self.most_waiting
         return self._taken.total() >= most or self._taken[user] >= max(1, most // SHARE)
 
     @contextmanager
     def taken(self, user: str) -> Iterator[None]:
-        """Count a turn as taken on during the block."""
+        """Count a turn as accepted during the block."""
         self._taken[user] += 1
         try:
             yield
         finally:
-            # What has come to nothing is dropped.
+            # The subtraction also drops counts of zero.
             self._taken -= Counter((user,))
 
     @contextmanager
     def place(self, user: str) -> Iterator["asyncio.Future[None]"]:
-        """Yield a place, which is done when the turn may run; a place that is cancelled waits no more."""
+        """Yield a place, a future that is done when the turn may run; a cancelled one waits no more."""
         place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(user, deque()).append(place)
         self._pass_on()

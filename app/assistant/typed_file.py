@@ -1,4 +1,4 @@
-"""The file beside the database that keeps what was typed at the prompt, each entry with its thread."""
+"""The file beside the database with the lines that were typed at the prompt, each entry with its thread."""
 
 import fcntl
 import json
@@ -11,11 +11,11 @@ from typing import BinaryIO
 MOST_ENTRIES = 1000
 """The number of kept entries; the oldest go."""
 LONGEST_ENTRY = 10_000
-"""Characters of an entry that is worth keeping."""
+"""The most characters of a kept entry."""
 
 
 class TypedFile:
-    """Entries of one file, shared by processes: each reads and writes it alone. Raises OSError like a file."""
+    """The entries of one file that processes share: each locks it for itself. Raises OSError like a file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -26,18 +26,18 @@ class TypedFile:
         return cls(database.with_name(f"{database.name}.typed"))
 
     def texts(self) -> list[str]:
-        """Return what was typed in any thread, the oldest first."""
+        """Return the typed texts of all threads, the oldest first."""
         with _alone(self.path) as file:
             return [text for _, text in _entries(file)]
 
     def add(self, thread: str, text: str) -> None:
-        """Keep what was typed in a thread, unless it is too long."""
+        """Keep a text that was typed in a thread, unless it is too long."""
         if len(text) <= LONGEST_ENTRY:
             with _alone(self.path) as file:
                 _write(file, [*_entries(file), (thread, text)][-MOST_ENTRIES:])
 
     def forget(self, thread: str) -> None:
-        """Delete what was typed in a thread."""
+        """Delete the typed texts of a thread."""
         if self.path.exists():
             with _alone(self.path) as file:
                 _write(file, [(name, text) for name, text in _entries(file) if name != thread])

@@ -1,1 +1,1 @@
-"""The command line: the commands by what they are about, and what several of them share."""
+"""The command line: the commands by subject, and their common parts."""

@@ -1,4 +1,4 @@
-"""Fit the gate's thresholds to what was logged of one installation."""
+"""Fit the gate's thresholds to the log of one installation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from agents.errors import UsageError
 from agents.memory.gate_log import Logged
 
 LEAST_SWITCHES = 50
-"""Confirmed changes of subject without which nothing is fitted."""
+"""The least number of confirmed changes of subject for a fit."""
 LEAST_STAYS = 100
-"""Messages that were found to stay, without which nothing is fitted."""
+"""The least number of messages for a fit that were found to stay."""
 RECALL = 0.99
 """The share of the confirmed changes of subject that must score `low` or more."""
 SURE = 0.85
@@ -19,27 +19,27 @@ SURE = 0.85
 SPREAD = 0.5
 """The least distance between the thresholds."""
 FARTHEST = 3.0
-"""How far the threshold may move from the one that comes with the application."""
+"""The most distance of the new threshold from the shipped one."""
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """Thresholds for one installation, and what they rest on."""
+    """Thresholds for one installation, with the numbers behind them."""
 
     thresholds: Thresholds
     turns: int
     switches: int
     spared: float
-    """The share of these turns that the new thresholds spare the observers."""
+    """The share of these turns in which the new thresholds need no observer."""
     spared_before: float
-    """The share that the thresholds in use spare."""
+    """The share in which the thresholds in use need none."""
 
 
 def calibrate(log: Sequence[Logged], shipped: Thresholds, used: Thresholds) -> Calibration:
     """Fit thresholds to a log.
 
-    `low` can rise as far as the observers' verdicts show that nothing is lost. It falls where dialogs gave messages
-    back that the gate had let pass.
+    `low` rises as far as the observers' verdicts show that no change of subject is lost. It falls where dialogs gave
+    messages back that the gate had let pass.
 
     Raises:
         UsageError: the log is too short to tell.
@@ -58,7 +58,7 @@ def calibrate(log: Sequence[Logged], shipped: Thresholds, used: Thresholds) -> C
 
 
 def _surely_leaving(log: Sequence[Logged], otherwise: float) -> float:
-    """Return the lowest score from which so many messages left that drafting an answer is a waste."""
+    """Return the lowest score from which most messages left: a draft of an answer is a waste there."""
     leaving, number, best = 0, 0, otherwise
     ranked = sorted(log, key=lambda guess: -guess.score)
     for score, group in groupby(ranked, key=lambda guess: guess.score):

@@ -63,7 +63,7 @@ async def _lines(visit: Visit, *, is_new: bool) -> int:
 def _welcome(talk: TalkOptions, settings: Settings, lang: str, *, greets: bool, at_terminal: bool) -> list[str]:
     model = talk.model or settings.llm_model
     remarks = [say("welcome", lang, thread=talk.thread, model=model)]
-    # In a new thread the model says itself what it is.
+    # In a new thread, the model introduces itself.
     if model == RULES and not greets:
         remarks.append(say("rules_notice", lang))
     return [*remarks, say("keys", lang), ""] if at_terminal else remarks

@@ -1,4 +1,4 @@
-"""`demo`: play a conversation that shows what the assistant can do; only the user's words are prepared."""
+"""`demo`: play a conversation that shows the assistant's abilities; only the user's words are prepared."""
 
 import asyncio
 import sys
@@ -33,7 +33,7 @@ SECONDS_PER_KEY = 0.03
 SECONDS_PER_CHARACTER = 0.025
 """Seconds a reader takes for a character."""
 LEAST_SECONDS = 1.0
-"""Seconds an answer stands at least before the talk goes on."""
+"""The least seconds between an answer and the next message."""
 
 
 Fast = Annotated[bool, typer.Option("--fast", help="Do not wait for a reader.")]
@@ -63,15 +63,15 @@ async def demo(*, lang: Lang = None, trace: Trace = False, fast: Fast = False) -
 
 @dataclass
 class _Pause(Screen):
-    """Waits for a reader, who may go on by a key; as a screen it counts how much there is to read."""
+    """Waits for a reader, who may go on by a key; as a screen, it counts the characters to read."""
 
     pace: float
-    """Seconds a reader takes for a character; 0 waits for nobody."""
+    """Seconds of a reader for a character; 0: no wait."""
     key: asyncio.Event
     length: int = 0
 
     def show(self, event: Event) -> None:
-        """Count what is said."""
+        """Count the characters of a message."""
         self.length += len(event.text) if isinstance(event, Message) else 0
 
     async def wait(self, seconds: float) -> None:
@@ -80,7 +80,7 @@ class _Pause(Screen):
             await wait_for_event(self.key, seconds)
 
     def go_on(self) -> None:
-        """Wait for keys anew; those that were pressed before count no more."""
+        """Wait for new keys; earlier ones count no more."""
         self.key.clear()
 
 
@@ -115,6 +115,6 @@ async def _type(text: str | None, console: Console, pause: _Pause) -> None:
 
 
 def _alone(settings: Settings, folder: str) -> Settings:
-    """Return the settings with a database that vanishes and the model that needs no key."""
+    """Return the settings with a temporary database and the model that needs no key."""
     model: dict[str, object] = {"llm_model": RULES, "observer_model": None, "role_models": {}, "fallback_model": None}
     return settings.model_copy(update={**model, "database_url": f"sqlite:///{Path(folder) / 'demo.db'}"})

@@ -38,7 +38,7 @@ async def add(path: Added, *, url: Url = "") -> CommandResult:
     """
     settings = read_settings()
     with _opened(settings) as index, progress_bar() as advance:
-        # In a thread, so that Ctrl-C and SIGTERM are heard: the file at hand is finished, and what was read stays.
+        # A thread leaves Ctrl-C and SIGTERM to the loop: the present file is finished, and all read files stay.
         report = await asyncio.to_thread(index_folder, index, path, url, advance)
     for line in report.unreadable:
         tell(f"python -m app: {line}")
@@ -94,7 +94,7 @@ async def watch(path: Added, *, url: Url = "", every: Seconds = 5) -> CommandRes
 
 
 def _state(path: Path) -> frozenset[tuple[str, int, int]]:
-    """Return what tells whether a folder has changed: its files with their sizes and times."""
+    """Return the state of a folder, for a comparison: its files with their sizes and times."""
     files = [(str(file), file.lstat()) for file in files_in(path) if file.exists()]
     return frozenset((name, about.st_size, about.st_mtime_ns) for name, about in files)
 

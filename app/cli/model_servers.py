@@ -1,4 +1,4 @@
-"""OpenAI-compatible endpoints: which ones answer on this machine, and whether a model of one does its work."""
+"""OpenAI-compatible endpoints: the servers of this machine, and a trial of a model's work."""
 
 import asyncio
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ from app.composition.windows import PATIENCE, fetch
 from app.process.logs import silence
 
 PLACES = (("Ollama", 11434), ("LM Studio", 1234), ("vLLM", 8000), ("llama.cpp", 8080))
-"""Servers people run, and the ports they listen on."""
+"""Common servers, and their ports."""
 PATIENCE_ELSEWHERE = 5.0
-"""Seconds that another server may take to list its models."""
+"""The most seconds for another server to list its models."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class ModelServer:
 async def servers_here() -> list[ModelServer]:
     """Ask the known places on this machine at once and return those that answer."""
     addresses = {name: f"http://127.0.0.1:{port}/v1" for name, port in PLACES}
-    # A proxy that serves for the way out would not lead to this machine.
+    # A proxy for outgoing requests would not lead to this machine.
     async with httpx.AsyncClient(timeout=PATIENCE, trust_env=False) as client:
         answers = await asyncio.gather(*(_models(client, url, None) for url in addresses.values()))
     listed = zip(addresses.items(), answers, strict=True)
@@ -58,14 +58,14 @@ async def _models(client: httpx.AsyncClient, base_url: str, key: str | None) -> 
 
 @dataclass(frozen=True)
 class ModelVerdict:
-    """How a model did its work."""
+    """The verdict on a model's work."""
 
     outcome: str
-    """"good", "no_tools", or what is in the way: a trouble as of a turn."""
+    """"good", "no_tools", or the trouble, as of a turn."""
     cause: str = ""
-    """What is in the way, as an operator reads it, with the server's own words."""
+    """The cause of the trouble for the operator, with the server's own words."""
     is_rejected: bool = False
-    """Whether the server is there and found the request wrong."""
+    """Whether the server answered and found the request wrong."""
 
 
 async def verdict(models: Models) -> ModelVerdict:
@@ -90,8 +90,8 @@ async def verdict(models: Models) -> ModelVerdict:
                 try:
                     await reply(chain, history, offered, speaker)
                 except ModelUnavailable as failure:
-                    # A model that has answered once may be short of words; what its server refuses stays refused.
-                    # But a call that we made up lacks what some providers write beside their own.
+                    # A model that has answered once may be short of words; a refusal by its server stays one.
+                    # But a made-up call lacks the additions of some providers to their own calls.
                     if failure.__cause__ and (speaker is watching or answer.tool_calls):
                         raise
         except ModelUnavailable as failure:

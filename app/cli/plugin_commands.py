@@ -1,4 +1,4 @@
-"""The commands that plug-ins and dialogs bring, and what these work with."""
+"""The commands of plug-ins and dialogs, and the invocation that they get."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -42,9 +42,9 @@ class PluginInvocation(Invocation):
 
 
 def brought() -> Mapping[str, Plugin]:
-    """Return every plug-in and dialog by name; none if a dialog is broken, so that `check` can tell what is wrong."""
+    """Return every plug-in and dialog by name; none if a dialog is broken, so that `check` can tell the fault."""
     try:
         return plugins_found()
     except (ContractError, PromptError):
-        # Every command says what is wrong when it comes to the dialogs itself, and `check` lists it.
+        # Every command reports the fault when it loads the dialogs itself, and `check` lists it.
         return {}

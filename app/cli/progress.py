@@ -1,4 +1,4 @@
-"""A bar that shows on a terminal how far a long command has come."""
+"""A bar on a terminal for the progress of a long command."""
 
 import asyncio
 import sys
@@ -15,7 +15,7 @@ from agents.language.text.clean import clean
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[..., None]]:
-    """Show on a terminal how far it is; yield what is told how many of how many are done, and which one comes."""
+    """Show a bar on a terminal; yield its function, which takes the numbers of done and of all parts, and the next."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
         task, is_over = progress.add_task("", total=None), threading.Event()

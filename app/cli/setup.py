@@ -1,4 +1,4 @@
-"""`setup`: find a model server or ask for a provider, try it once, and write what was found to `.env`."""
+"""`setup`: find a model server or ask for a provider, try it once, and write the findings to `.env`."""
 
 import json
 import os
@@ -44,23 +44,23 @@ KEY_OF: Mapping[str, str] = {
     "together": "TOGETHER_API_KEY",
     "xai": "XAI_API_KEY",
 }
-"""The variable of each provider's key, for those that need no other setting; empty: it needs none."""
+"""The variable of the key, for each provider that needs no other setting; empty: it needs none."""
 PARAMETERS, LEARNT = "LLM_PARAMETERS", ("without", "wanted")
-"""The setting of the parameters, and those of them that a trial finds out."""
+"""The setting of the parameters, and the parameters that a trial finds."""
 MOST_LISTED = 30
-"""Models of a server that are listed; any other can be named as well."""
+"""The most listed models of a server; the person may name any other as well."""
 Ask = Callable[[str, bool], Awaitable[str]]
 """Takes a question and whether the answer is a secret."""
 
 
 @dataclass(frozen=True)
 class _Interview:
-    """Asks the person at the terminal, if there is one, and tells what becomes of the answers."""
+    """Asks the person at the terminal, if there is one, and prints the results."""
 
     lang: str
     ask: Ask | None
     sentences: tuple[str, str] = "cli", "setup."
-    """The file of the sentences, and how their keys begin there."""
+    """The file of the sentences, and the beginning of their keys."""
     is_alone: bool = False
 
     def text(self, key: str, **variables: object) -> str:
@@ -73,17 +73,17 @@ class _Interview:
         _print(self.text(key, **variables))
 
     async def answer(self, key: str, *, is_secret: bool = False, **variables: object) -> str:
-        """Return the answer to a question. Raises UsageError if there is nobody to ask."""
+        """Return the answer to a question. Raises UsageError if there is no person to ask."""
         if self.ask is None:
             raise UsageError(say("setup.cannot_ask", self.lang))
         return (await self.ask(self.text(key, **variables), is_secret)).strip()
 
     async def agrees(self, key: str, **variables: object) -> bool:
-        """Ask a question to be answered with yes or no."""
+        """Ask a question with yes or no for an answer."""
         return (await self.answer(key, is_secret=False, **variables)).lower() in ("y", say("setup.yes", self.lang))
 
     def write(self, values: Mapping[str, str]) -> Path:
-        """Write settings, and return where. Raises ConfigError if they cannot be written."""
+        """Write settings, and return their file. Raises ConfigError if they cannot be written."""
         try:
             write_env(FILE, values)
         except OSError as fault:
@@ -93,7 +93,7 @@ class _Interview:
 
 @dataclass(frozen=True)
 class Choice:
-    """A model, where it is (empty: at its provider's own address), and the key, if there is one."""
+    """A model, its address (empty: its provider's own), and the key, if there is one."""
 
     model: str
     base_url: str = ""
@@ -102,7 +102,7 @@ class Choice:
 
     @property
     def name(self) -> str:
-        """The name of the model as LLM_MODEL takes it."""
+        """The name of the model, in the form of LLM_MODEL."""
         return f"{self.provider}:{self.model}"
 
     @property
@@ -140,7 +140,7 @@ def _alone(name: str, step: SetupStep) -> Any:
     option = typer.Option(f"--{name}", callback=note, expose_value=False, help=step.__doc__)
 
     def prepared(*, alone: Annotated[bool, option] = False) -> None:
-        """Have the option."""
+        """Declare the option."""
 
     [made] = options_of(prepared)
     # Two options of the same name would get each other's values.
@@ -151,11 +151,11 @@ def _alone(name: str, step: SetupStep) -> Any:
 async def set_up_model(
     settings: Settings, model: str, base_url: str, ask: Ask | None, *, asks_nothing: bool = False
 ) -> int:
-    """Set up a model, and what goes with it; return 0, else the code for what is in the way.
+    """Set up a model, and the further steps; return 0, else the exit code of the trouble.
 
     Raises:
         ConfigError: `.env` cannot be written.
-        UsageError: an answer is needed and there is nobody to give it.
+        UsageError: an answer is needed and there is no person to give it.
     """
     interview = _Interview(settings.app_lang, None if asks_nothing else ask)
     if asks_nothing and not model:
@@ -179,11 +179,11 @@ async def set_up_model(
 
 
 async def set_up_alone(name: str, settings: Settings, ask: Ask | None) -> int:
-    """Set up what a plug-in brings, and nothing else; return 0, or 1 if that is not wanted, or cannot be done.
+    """Set up the part of a plug-in, and nothing else; return 0, or 1 if that is not wanted, or not possible.
 
     Raises:
         ConfigError: a file cannot be written.
-        UsageError: something has to be asked, and there is nobody to ask.
+        UsageError: there is a question, and no person to ask.
     """
     interview = _Interview(settings.app_lang, ask, is_alone=True)
     with suppress(EOFError):
@@ -193,7 +193,7 @@ async def set_up_alone(name: str, settings: Settings, ask: Ask | None) -> int:
 
 
 async def _set_up(step: str, interview: _Interview) -> bool:
-    """Take a step of `setup`: first that of the plug-in of its name, then what others add to it."""
+    """Take a step of `setup`: first that of the plug-in of its name, then the additions of others."""
     plug_ins = sorted(plugins_found().items(), key=lambda named: named[0] != step)
     for name, plugin in plug_ins:
         own = replace(interview, sentences=(f"{name}/setup", ""))
@@ -203,10 +203,10 @@ async def _set_up(step: str, interview: _Interview) -> bool:
 
 
 async def _try_and_write(choice: Choice, settings: Settings, interview: _Interview) -> int:
-    """Ask the model as turns do, and write the choice if it works or the person insists, with what was learnt."""
+    """Ask the model as turns do, and write the choice and its findings if the model works or the person insists."""
     interview.tell("trying", model=choice.name if choice.provider != OPENAI else choice.model)
     if choice.provider != OPENAI and choice.key:
-        # Other providers' clients read the key where the application will find it later.
+        # Clients of other providers read the key from the environment.
         os.environ[KEY_OF[choice.provider]] = choice.key
     before = read_env(FILE)
     parameters = _parameters(choice, before)
@@ -241,7 +241,7 @@ async def _try_and_write(choice: Choice, settings: Settings, interview: _Intervi
 
 
 def _parameters(choice: Choice, before: Mapping[str, str]) -> dict[str, dict[str, object]]:
-    """Return the parameters that are set, without what was learnt of another model or address."""
+    """Return the set parameters, without the findings on another model or address."""
     current = {**before, **os.environ}
     parameters: dict[str, dict[str, object]] = json.loads(current.get(PARAMETERS) or "{}")
     if (current.get("LLM_MODEL"), current.get("OPENAI_BASE_URL") or "") != (choice.name, choice.base_url):
@@ -251,7 +251,7 @@ def _parameters(choice: Choice, before: Mapping[str, str]) -> dict[str, dict[str
 
 
 def _models(choice: Choice, settings: Settings, parameters: Mapping[str, Mapping[str, object]]) -> Models:
-    """Return the models of the choice as turns will have them, asked once if they are busy."""
+    """Return the models of the choice as for turns, but with one try only if they are busy."""
     chosen = {
         "llm_model": choice.name,
         "openai_base_url": choice.base_url or None,
@@ -268,7 +268,7 @@ def _models(choice: Choice, settings: Settings, parameters: Mapping[str, Mapping
 async def _for_its_room(
     models: Models, parameters: dict[str, dict[str, object]], interview: _Interview
 ) -> Mapping[str, str]:
-    """Tell how much text the model takes, what does not fit and what was refused; return what to set for that."""
+    """Print the model's window, the misfits and the refused parameters; return the settings for them."""
     model, common = models.default, parameters.setdefault(DEFAULT, {})
     values: dict[str, str] = {}
     if without := sorted(model.form.without):
@@ -287,17 +287,17 @@ async def _for_its_room(
             interview.tell("one_slot" if facts.slots == 1 else "slots", slots=facts.slots)
             values = {"OBSERVERS_ASKED": "first"} if facts.slots == 1 else {}
         if model.sends_window and facts.window:
-            # Ollama tells it while the model is loaded, as it is behind the trial.
+            # Ollama tells the window while the model is loaded: the trial has loaded it.
             common["window"] = facts.window
     kept = {role: each for role, each in parameters.items() if each}
     return {**values, PARAMETERS: json.dumps(kept, ensure_ascii=False) if kept else ""}
 
 
 def _preset(model: str, base_url: str, key: str | None) -> Choice:
-    """Return what the options say; a model may be named with its provider."""
+    """Return the choice from the options; the name of a model may begin with its provider."""
     provider, _, bare = model.partition(":")
     if bare and provider != OPENAI and (provider in KEY_OF or is_known(provider)) and not base_url:
-        # The client of a provider that needs more than a key reads all of it from the environment.
+        # The client of a provider that needs more than a key reads all settings from the environment.
         return Choice(bare, "", os.environ.get(KEY_OF.get(provider, "")), provider)
     return Choice(bare if bare and provider == OPENAI else model, base_url, key)
 
@@ -306,7 +306,7 @@ async def _choose(preset: Choice, interview: _Interview) -> Choice:
     """Offer the servers of this machine, unless an address is preset; else ask for everything."""
     if preset.provider != OPENAI:
         return replace(preset, key=await _key(preset.provider, interview))
-    # A key that is set already goes to whichever endpoint is set later; it is tried as it will be used.
+    # A set key goes to every endpoint that is set later; the trial uses it in the same way.
     if not preset.base_url and (server := await _server_here(interview)):
         model = preset.model or await _model(server.models, interview, only=bool(server.models))
         return replace(preset, base_url=server.base_url, model=model)
@@ -320,13 +320,13 @@ async def _choose(preset: Choice, interview: _Interview) -> Choice:
 
 
 async def _key(provider: str, interview: _Interview) -> str | None:
-    """Return the key of a provider, which may be set already; None if it needs none."""
+    """Return the key of a provider, also a key that is set already; None if it needs none."""
     variable = KEY_OF.get(provider)
     return await interview.answer("ask_key", is_secret=True) or os.environ.get(variable) if variable else None
 
 
 async def _server_here(interview: _Interview) -> ModelServer | None:
-    """Return the server of this machine that the person chooses; None if there is none, or another one is meant."""
+    """Return the server of this machine that the person chooses; None if there is none, or they want another one."""
     interview.tell("looking", places=", ".join(name for name, _ in PLACES))
     servers = await servers_here()
     for number, server in enumerate(servers, 1):
@@ -344,7 +344,7 @@ async def _server_here(interview: _Interview) -> ModelServer | None:
 
 
 async def _model(models: Sequence[str], interview: _Interview, *, only: bool = False) -> str:
-    """Return the model that is chosen, by its name or its number in the list; with `only` one of these."""
+    """Return the chosen model, by its name or its number in the list; with `only`, a model of the list."""
     if len(models) == 1:
         return models[0]
     for number, name in enumerate(models[:MOST_LISTED], 1):

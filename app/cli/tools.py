@@ -94,7 +94,7 @@ async def try_tool(
 def _trial(
     name: str, pairs: Sequence[str], speakers: Speakers, user: str, lang: str, own_lang: str, *, may_write: bool
 ) -> Trial:
-    """Return what is to be tried. Raises UsageError where that makes no sense, or the tool may not write."""
+    """Return the trial of a tool. Raises UsageError: the tool hands over, or writes without leave."""
     speaker, tool = _owners(name, speakers, own_lang)[0]
     card = next(card for card in cards(speakers, [lang]) if card.name == name)
     if card.kind == HAND_OVER:
@@ -148,9 +148,9 @@ async def edit(
 
 @asynccontextmanager
 async def _everyone(settings: Settings, name: str = "") -> AsyncIterator[tuple[Speakers, bool]]:
-    """Yield all speakers and whether they have all tools: who asks for one that is here waits for no service.
+    """Yield all speakers and whether they have all tools; for the name of a local tool no service is opened.
 
-    A server that cannot be reached, and a tool that no model can be shown, are told on stderr.
+    An unreachable server, and a tool that no model can take, are reported on stderr.
     """
     speakers, _ = discover()
     served = openers(plugins_found())
@@ -176,7 +176,7 @@ def _short(card: ToolCard) -> dict[str, object]:
 
 
 def _finding_lines(finding: Finding, lang: str) -> list[str]:
-    """Return what a model would read, then what a user would see, then what the numbers mean."""
+    """Return the object for a model, then the view for a user, then the meanings of the numbers."""
     on_screen = finding.view.text() if finding.view else worded(finding.question, lang) if finding.question else ""
     pairs = [(kind, *pair) for kind, ids in finding.aliases.items() for pair in ids.items()]
     numbers = [f"{kind} {number} = {meant}" for kind, number, meant in pairs if number.isdecimal()]
@@ -185,7 +185,7 @@ def _finding_lines(finding: Finding, lang: str) -> list[str]:
 
 
 async def _edit_by_hand(path: Path, before: str, parameters: Sequence[str]) -> bool:
-    """Let a person change a card in their editor; return False if they left it as it was. A failure keeps the draft."""
+    """Let a person change a card in their editor; return False if it is unchanged. A failure keeps the draft."""
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not command:
         raise UsageError("set EDITOR, or say what to change (see --help)")

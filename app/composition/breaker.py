@@ -1,6 +1,6 @@
-"""A breaker for each address of a model: after failures in a row calls fail at once, until one try succeeds.
+"""A circuit breaker for each address of a model: after failures in a row calls fail at once, until a try succeeds.
 
-What counts is whether the server answers: the first piece of a reply, and a refusal, show that it does.
+Only a server without an answer counts as failed: the first piece of a reply, or a refusal, is an answer.
 """
 
 import asyncio
@@ -20,13 +20,13 @@ LOG = logging.getLogger(__name__)
 OUTAGES = ("busy", "unavailable")
 """The troubles of a server that does not answer."""
 REFUSED = (400, 422)
-"""The statuses of a server that answers, and finds the request wrong: the next one may be right."""
+"""The statuses of a server that answers and finds the request wrong: the next request may be right."""
 SILENT = 0.9
-"""The share of a model's patience after which a call that is given up has failed."""
+"""The share of a model's patience after which a cancelled call counts as failed."""
 
 
 class Resting(ModelError):
-    """A model is not asked, because it has failed so often; the user reads the same as when it failed."""
+    """A model is not asked, because it has failed so often; the user reads the same text as after a failure."""
 
     def __init__(self, place: str, *, is_busy: bool) -> None:
         super().__init__(f"{place} rests after its failures")
@@ -35,7 +35,7 @@ class Resting(ModelError):
 
 @dataclass
 class Breaker:
-    """Lets calls pass; after `most` failures in a row none for `rest` seconds, and then one at a time."""
+    """Lets calls pass; `most` failures in a row stop all calls for `rest` seconds, then one passes at a time."""
 
     place: str
     most: int
@@ -54,7 +54,7 @@ class Breaker:
             self._is_tried = True
 
     def end(self, failure: BaseException | None, *, is_silent: bool = False) -> None:
-        """Take what came of a call; one that was given up early, or failed for a fault of ours, says nothing."""
+        """Take the outcome of a call; a call that was cancelled early, or failed by our own fault, does not count."""
         self._is_tried = False
         trouble = diagnose(failure) if isinstance(failure, Exception) and is_failure(failure) else None
         if is_silent or (trouble in OUTAGES and failure and status(failure) not in REFUSED):
@@ -98,7 +98,7 @@ class GuardedModel(Model):
 
 
 def guarded(models: Models, most: int, rest: float, now: Callable[[], float] = time.monotonic) -> Models:
-    """Return the models behind breakers, one for each address; with 0 failures, as they are."""
+    """Return the models behind breakers, one for each address; without breakers if `most` is 0."""
     if not most:
         return models
     breakers = {model.place: Breaker(model.place, most, rest, now) for model in models}

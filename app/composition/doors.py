@@ -11,7 +11,7 @@ from app.settings import Settings, read
 
 
 def open_for_door(settings: Settings) -> AbstractAsyncContextManager[Assistant]:
-    """Open the assistant of a door, which may be that of a plug-in. Raises as `open_assistant`."""
+    """Open the assistant of a door, from a plug-in if one brings it. Raises as `open_assistant`."""
     for plugin in plugins().values():
         own = read(plugin.settings) if plugin.settings else None
         if plugin.door and (opening := plugin.door(own, settings)):

@@ -1,4 +1,4 @@
-"""The chain of `assistant_help`, from the settings: who answers what the assistant itself cannot."""
+"""The chain of `assistant_help`, from the settings: the links that answer in the assistant's place."""
 
 import secrets
 
@@ -17,7 +17,7 @@ EXAMPLE = "(see .env.example)"
 
 
 async def make_help(settings: Settings, memory: Memory) -> HelpChain:
-    """Return the chain. Raises ConfigError: a link lacks what it needs."""
+    """Return the chain. Raises ConfigError: a link lacks a setting."""
     check_help(settings)
     links: list[HelpLink] = []
     for name in settings.help_chain:
@@ -39,7 +39,7 @@ async def make_help(settings: Settings, memory: Memory) -> HelpChain:
 
 
 def check_help(settings: Settings) -> None:
-    """Check that the links have the settings that they need. Raises ConfigError: a link lacks what it needs."""
+    """Check that the links have their settings. Raises ConfigError: a link lacks one."""
     if "model" in settings.help_chain:
         model_link(settings)
     if "webhook" in settings.help_chain and settings.help_webhook_url is None:

@@ -1,4 +1,4 @@
-"""The tool that finds what was said earlier in a conversation, whichever speaker heard or said it."""
+"""The tool that finds earlier messages of a conversation, with every speaker."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ from agents.toolkit.context import Context, Runtime
 from prompts import phrase
 
 MOST_LINES = 10_000
-"""Lines of a thread that are searched, the newest."""
+"""The number of searched lines of a thread, the newest ones."""
 MOST_FOUND, LONGEST_LINE = 4, 500
-"""Exchanges that are found, and characters of each line."""
+"""The most exchanges in a result, and the most characters of each line."""
 
 
 @tool
@@ -41,9 +41,9 @@ async def search_history(words: str, runtime: Runtime) -> str:
 
 
 def _own(lines: Sequence[TranscriptLine], context: Context) -> list[TranscriptLine]:
-    """Return what the user said and was answered; where others read along, only what they could read before.
+    """Return the user's messages and their answers; where others read along, only those that others could read.
 
-    What somebody else wrote and the user passed on is left out: it is no word of theirs.
+    Messages of other people that the user passed on are left out: they are not the user's words.
     """
     aloud = {line.message_id for line in lines if TO in line.metadata or not context.is_shared}
     own = (line for line in lines_of(context.user, lines) if line.message_id in aloud)
@@ -51,7 +51,7 @@ def _own(lines: Sequence[TranscriptLine], context: Context) -> list[TranscriptLi
 
 
 def _search(exchanges: Sequence[Sequence[TranscriptLine]], query: str, lang: str) -> list[Sequence[TranscriptLine]]:
-    """Return the exchanges that share most with the query, oldest first; many words match better than one."""
+    """Return the exchanges that share most words with the query, oldest first; many words match better than one."""
     telling = " ".join(word for word in words_of(query) if stem(word, lang) not in small_words(lang)) or query
     texts = ("\n".join(line.text for line in exchange) for exchange in exchanges)
     index = Index([IndexEntry(str(place), "", text) for place, text in enumerate(texts)], lang)

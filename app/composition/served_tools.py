@@ -1,4 +1,4 @@
-"""Tools that others serve: plug-ins open them. The log names those that no model takes or a server has changed."""
+"""Served tools: plug-ins open them. The log names tools that no model takes, and tools that a server has changed."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -16,7 +16,7 @@ from agents.toolkit.speaker import Speaker, Speakers
 from app.settings import read
 
 LONGEST_REASON = 300
-"""Characters of what a client says of a tool that it does not take."""
+"""The most characters of a client's reason for the refusal of a tool."""
 
 
 def _refuse(error: ConfigError) -> NoReturn:
@@ -24,7 +24,7 @@ def _refuse(error: ConfigError) -> NoReturn:
 
 
 def openers(plug_ins: Mapping[str, Plugin]) -> list[OpenTools]:
-    """Return what opens the tools that others serve, as the settings of plug-ins name them."""
+    """Return the openers of served tools, from the settings of plug-ins."""
     openings = [
         plugin.served_tools(plugin.settings and read(plugin.settings))
         for plugin in plug_ins.values()
@@ -37,13 +37,13 @@ def openers(plug_ins: Mapping[str, Plugin]) -> list[OpenTools]:
 async def with_served_tools(
     plug_ins: Mapping[str, Plugin], speakers: Speakers, absent: Report = _refuse, unfit: Report = _refuse
 ) -> AsyncIterator[Speakers]:
-    """Yield the speakers with the tools that others serve, which work during the block.
+    """Yield the speakers with the served tools, which work during the block.
 
-    `absent` is told of a server that cannot be reached, `unfit` of a tool that no model can be shown; unless they
+    `absent` gets the fault of an unreachable server, `unfit` that of a tool that no model can take; unless they
     raise, the other tools are there.
 
     Raises:
-        ConfigError: what describes the tools is wrong, or a server cannot be reached.
+        ConfigError: a description of the tools is wrong, or a server cannot be reached.
     """
     async with AsyncExitStack() as stack:
         for opening in openers(plug_ins):
@@ -52,9 +52,9 @@ async def with_served_tools(
 
 
 def tried(speakers: Speakers, models: Models, lang: str) -> tuple[Speakers, list[str]]:
-    """Return the speakers without the tools that their models cannot be given, and a line for each of those.
+    """Return the speakers without the tools that their models' clients refuse, and a line for each of those.
 
-    Every tool is tried as a turn shows it to a model. What a client refuses would take all turns of its speaker.
+    Every tool is tried in the form of a turn. A refused tool would make all turns of its speaker fail.
     """
     schemas, lines = Schemas(), list[str]()
 
@@ -80,9 +80,9 @@ SEEN_DESCRIPTIONS = ("application", "mcp")
 
 
 async def as_accepted(store: BaseStore, speakers: Speakers) -> tuple[Speakers, list[str]]:
-    """Return the speakers without the tools that a server has come to describe otherwise, and a line for each of those.
+    """Return the speakers without the tools whose server has changed their description, and a line for each of those.
 
-    What it said when it was first met is accepted, since the operator has just named the server.
+    A server's first description is accepted, since the operator has just named the server.
     """
     changed = set[str]()
     lines = []
@@ -105,6 +105,6 @@ async def as_accepted(store: BaseStore, speakers: Speakers) -> tuple[Speakers, l
 
 
 async def accept(store: BaseStore, tool: BaseTool) -> None:
-    """Take what a server says of a tool now for what may be shown to models."""
+    """Accept a server's present description of a tool for models."""
     texts = own_texts(tool)
     await store.aput(SEEN_DESCRIPTIONS, texts.source, {"fingerprint": texts.fingerprint})

@@ -1,1 +1,1 @@
-"""The doors: the terminal, HTTP, Studio; each knows only the `Assistant`, and what doors share."""
+"""The doors: the terminal and HTTP; each knows only the `Assistant`, and the common parts of doors."""

@@ -1,4 +1,4 @@
-"""What clients answer to the question of a tool, in the words of a user."""
+"""Clients' answers to the question of a tool, as a user's text."""
 
 from collections.abc import Mapping
 
@@ -7,20 +7,20 @@ from agents.language.text.clean import safe_json
 from agents.toolkit.questions.options import CONFIRM, NO, YES
 
 MARK = "#"
-"""Stands between the id of an answer and the id of the question that it answers."""
+"""The sign between the id of an answer and the id of its question."""
 
 
 def text_of(question: Interrupt, answer: object) -> str:
-    """Return what a client's answer to a question says, as a user would type it; empty: nothing that answers it."""
+    """Return a client's answer to a question as a user would type it; empty for one that answers nothing."""
     answer = agreed(answer)
     if question.kind == CONFIRM and not isinstance(answer, str):
-        # Neither a number nor null is a yes or a no.
+        # A number or null is neither a yes nor a no.
         return ""
     return _filled(question, answer) if isinstance(answer, Mapping) else _typed(answer)
 
 
 def _typed(value: object) -> str:
-    """Return a JSON value in words; null says nothing, and 0 is a number."""
+    """Return a JSON value as text; null is empty, and 0 is a number."""
     value = "" if value is None else agreed(value)
     return value if isinstance(value, str) else safe_json(value)
 
@@ -33,7 +33,7 @@ def agreed(answer: object) -> object:
 
 
 def _filled(question: Interrupt, values: Mapping[str, object]) -> str:
-    """Return a form's values as a message says them; a single field takes the whole text."""
+    """Return a form's values as the text of a message; a single field takes the whole text."""
     lines = {field["label"]: " ".join(_typed(values.get(field["name"])).split()) for field in question.fields}
     if len(lines) == 1:
         return next(iter(lines.values()))

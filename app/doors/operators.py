@@ -19,46 +19,46 @@ class OperatorWord:
     """The number of the person; None if the door does not tell it."""
     name: str
     id: str
-    """It stays the same if the door brings the word again."""
+    """The id of the word; the same if the door brings the word again."""
     text: str = ""
     button: str = ""
-    """What the tapped button sends; empty for an answer."""
+    """The text of the tapped button; empty for an answer."""
 
 
 class PostToOperators(Protocol):
     """Posts to the chat of the operators."""
 
     async def __call__(self, text: str, button: str = "", label: str = "") -> int:
-        """Post a text, perhaps with a button; return the number of the post. What keeps it from that is raised."""
+        """Post a text, perhaps with a button; return the number of the post. Raises the failure of the door."""
 
 
 class OperatorChat(ABC):
-    """What is posted and answered in the chat while the door is open."""
+    """The plug-in's side of the chat while the door is open: its posts, and its answers."""
 
     @abstractmethod
     async def look(self) -> None:
-        """Post what is new; it is called again and again, also after a failure."""
+        """Post the news; the door calls it again and again, also after a failure."""
 
     @abstractmethod
     async def thread_of(self, word: OperatorWord) -> str | None:
-        """Return the thread that a word is about; None if the word is about none."""
+        """Return the thread of a word; None if it concerns none."""
 
     @abstractmethod
     def refusal(self, word: OperatorWord) -> str:
-        """Return what to tell a person who may not act there; empty for everybody else."""
+        """Return the refusal to a person who may not act there; empty for everybody else."""
 
     @abstractmethod
     async def hear(self, thread: str, word: OperatorWord) -> None:
-        """Do what a word says. It may come again after a crash."""
+        """Carry out a word. It may come again after a crash."""
 
 
 class OperatorChats(ABC):
     """The chat of operators of a plug-in; a service that is found by this type."""
 
     setting: str
-    """The setting that names the chat."""
+    """The name of the chat's setting."""
     chat: int
 
     @abstractmethod
     def open(self, assistant: "Assistant", post: PostToOperators, lang: str) -> OperatorChat:
-        """Return what speaks there, in the operators' language."""
+        """Return the plug-in's side of the chat, in the operators' language."""

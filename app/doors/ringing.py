@@ -1,4 +1,4 @@
-"""Doors that let another process tell their users what is due, such as reminders while no conversation is open."""
+"""Doors through which another process rings due notices, such as reminders while no conversation is open."""
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractAsyncContextManager
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OpenRinging:
-    """A door whose users can be told something."""
+    """A door whose users can be reached."""
 
     threads: str
     """The threads of its users, as a GLOB pattern."""
     deliver: "Deliver"
     ways: str
-    """What an operator is told of it."""
+    """The sentence on the door for the operator."""
     deliver_others: "Deliver | None" = None
-    """Delivers what users of other doors are to be told, if the operator wants to have that here."""
+    """Delivers the notices of users of other doors, if the operator wants them here."""
 
 
 class RingingDoor(ABC):
-    """A door that other processes may ring; a service that is found by this type."""
+    """A door through which other processes may ring; a service that is found by this type."""
 
     title: str
 
@@ -34,8 +34,8 @@ class RingingDoor(ABC):
 
     @abstractmethod
     def can_ring(self, lang: str) -> bool:
-        """Tell whether it is set up. Raises ConfigError, in a language: its settings do not go together."""
+        """Tell whether the door is set up. Raises ConfigError, in a language: its settings contradict each other."""
 
     @abstractmethod
     def open(self, assistant: "Assistant", lang: str) -> AbstractAsyncContextManager[OpenRinging]:
-        """Reach the users during the block; `lang` is the operator's language. Raises ConfigError: it cannot."""
+        """Open the door for the block; `lang` is the operator's language. Raises ConfigError: it cannot be opened."""

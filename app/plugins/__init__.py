@@ -1,1 +1,1 @@
-"""What an installation may leave out: each folder is a plug-in (`agents.plugin`), and nothing else imports it."""
+"""Plug-ins, which an installation may leave out: each folder is one (`agents.plugin`), and nothing else imports it."""

@@ -1,1 +1,1 @@
-"""What people read: sentences of our own, answers as doors show them, lists and cards as lines of text."""
+"""Texts for people: sentences of our own, answers for doors, lists and cards as lines of text."""

@@ -1,4 +1,4 @@
-"""Arguments of tools as a person writes them."""
+"""Arguments of tools in a person's writing."""
 
 import json
 from collections.abc import Sequence
@@ -8,13 +8,13 @@ from agents.language.identifiers import MARK, Schema, resolved
 
 
 def argument(text: str, rule: Schema, root: Schema, where: str, *, may_count: bool = False) -> object:
-    """Return what a text says as an argument: a text or an identifier as it is, anything else from JSON.
+    """Return the argument in a text: a text or an identifier as it is, anything else from JSON.
 
-    A list may also be written as people write one, with commas. With `may_count`, what may be a number or a text and
-    reads like a number is one.
+    A list may also be written with commas. With `may_count`, a text that reads like a number is one, where the schema
+    allows both.
 
     Raises:
-        UsageError: it is no such argument; names the place.
+        UsageError: the text is no such argument; the message names the place.
     """
     rule = resolved(rule, root)
     branches = [resolved(branch, root) for branch in rule.get("anyOf") or rule.get("oneOf") or [rule]]

@@ -1,4 +1,4 @@
-"""What chunks of a chat completion carry beside text: the sources and the images of a search."""
+"""The data beside text in chunks of a chat completion: the sources and the images of a search."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ IMAGE = {
     "mime_type": "mime-type",
     "page": "page",
 }
-"""The fields of an image, and what `inline_data` calls them."""
+"""The fields of an image, and their names in `inline_data`."""
 
 
 def inline_data(event: Sources | Images) -> Mapping[str, object]:

@@ -1,4 +1,4 @@
-"""Format threads, states, notes, tools and reports as lines of text."""
+"""Threads, states, notes, tools and reports as lines of text."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from app.presentation.tool_card import ToolCard
 
 LONGEST_FIRST_LINE = 40
-"""Characters of a thread's first line."""
+"""The most characters of a thread's first line."""
 
 
 def columns(rows: Iterable[Sequence[object]]) -> list[str]:
@@ -35,12 +35,12 @@ def table_of(rows: Sequence[Mapping[str, object]]) -> list[str]:
 
 
 def state_lines(state: Mapping[str, Any]) -> list[str]:
-    """Return a thread's state, or whatever else has names and values, one fact a line."""
+    """Return a thread's state, or another mapping of names to values, one fact a line."""
     return columns((name, _pending(value) if name == "pending" else _fact(value)) for name, value in state.items())
 
 
 def state_of_talk(state: Mapping[str, Any], lang: str) -> list[str]:
-    """Return where a conversation stands, in words for the person who holds it."""
+    """Return the state of a conversation, in words for its user."""
 
     def titled(name: str | None) -> str:
         return title_of(name, lang) if name else say("nobody_else", lang)
@@ -60,7 +60,7 @@ def state_of_talk(state: Mapping[str, Any], lang: str) -> list[str]:
 
 
 def answers(question: Interrupt | None) -> str:
-    """Return what a question can be answered with, in one line."""
+    """Return the possible answers to a question, in one line."""
     if question is None:
         return "-"
     options = [f"{number} {option['label']}" for number, option in enumerate(question.options, 1)]
@@ -75,17 +75,17 @@ def thread_lines(threads: Sequence[ThreadInfo]) -> list[str]:
 
 
 def own_thread_lines(threads: Sequence[ThreadInfo], names: Sequence[str]) -> list[str]:
-    """Return a person's threads as they are known by: their first line and the time of the last, then the name."""
+    """Return a person's threads, a line each: their first line, the time of the last, and the name."""
     return columns((first_line(info), moment(info.active_ms), name) for info, name in zip(threads, names, strict=True))
 
 
 def first_line(info: ThreadInfo) -> str:
-    """Return the beginning of the first thing that the user said in a thread."""
+    """Return the beginning of the user's first message in a thread."""
     return one_line(info.first, LONGEST_FIRST_LINE)
 
 
 def note_lines(notes: Sequence[Note]) -> list[str]:
-    """Return what was passed on to a person, one a line, below a headline."""
+    """Return the notes to people, one a line, below a headline."""
     rows = (
         (moment(note.at_ms), note.thread, moment(note.delivered_ms) if note.delivered_ms else "-", note.text)
         for note in notes
@@ -101,7 +101,7 @@ def tool_lines(cards: "Sequence[ToolCard]") -> list[str]:
 
 
 def card_lines(card: "ToolCard") -> list[str]:
-    """Return all there is to review of a tool: its facts, its schemas, its texts by language."""
+    """Return the card of a tool as lines: its facts, its schemas, its texts by language."""
     texts = ("descriptions", "examples", "parameters", "result")
     shown = state_lines({name: value for name, value in card.plain().items() if name not in texts})
     for name, schema in (("parameters", card.parameters), ("result", card.result)):
@@ -114,7 +114,7 @@ def card_lines(card: "ToolCard") -> list[str]:
 
 
 def history_lines(lines: Sequence[TranscriptLine], lang: str) -> list[str]:
-    """Return a talk as it was held, with the people's ids if there are several; further lines are indented."""
+    """Return a conversation as text, with the people's ids if there are several; further lines are indented."""
     shown, is_named = [], _are_several(lines)
     for line in lines:
         who, text, stopped = _said(line, lang, is_named=is_named)
@@ -124,7 +124,7 @@ def history_lines(lines: Sequence[TranscriptLine], lang: str) -> list[str]:
 
 
 def markdown_lines(lines: Sequence[TranscriptLine], lang: str) -> list[str]:
-    """Return the lines of a talk as paragraphs of Markdown: who said it and when, and what, as a quotation."""
+    """Return the lines of a conversation as paragraphs of Markdown: author and time, and the text as a quotation."""
     parts, is_named = [], _are_several(lines)
     for line in lines:
         who, text, stopped = _said(line, lang, is_named=is_named)
@@ -136,7 +136,7 @@ def markdown_lines(lines: Sequence[TranscriptLine], lang: str) -> list[str]:
 def conversation_markdown(
     thread: str, lines: Sequence[TranscriptLine], forms: Mapping[str, Mapping[str, object]], lang: str
 ) -> str:
-    """Return a conversation to be read: who said what and when, and what the dialogs found out."""
+    """Return a conversation as Markdown: its lines with authors and times, and the dialogs' forms."""
     parts = [f"# {say('export.title', lang, thread=thread)}"]
     parts += markdown_lines(lines, lang)
     if forms:
@@ -153,9 +153,9 @@ def _are_several(lines: Sequence[TranscriptLine]) -> bool:
 
 
 def _said(line: TranscriptLine, lang: str, *, is_named: bool) -> tuple[str, str, str]:
-    """Return who said a line of a talk, what with its sources, and a mark if it was stopped.
+    """Return the author of a line, its text with the sources, and a mark if it was stopped.
 
-    A user is "you", or is called by their id: `is_named`, where several people took part.
+    A user is "you", or with `is_named`, where several people took part, their id.
     """
     who = line.speaker or SUPERVISOR
     if line.role == "user" and not is_named:
@@ -165,7 +165,7 @@ def _said(line: TranscriptLine, lang: str, *, is_named: bool) -> tuple[str, str,
 
 
 def report_lines(report: Mapping[str, Any], lang: str) -> list[str]:
-    """Return everything that was discovered, and its faults, section by section."""
+    """Return the discovered parts and their faults, section by section."""
     shown = [say("check.dialogs", lang)]
     for dialog in report["dialogs"]:
         facts = {name: value for name, value in dialog.items() if name != "name"}
@@ -185,12 +185,12 @@ def report_lines(report: Mapping[str, Any], lang: str) -> list[str]:
 
 
 def moment(at_ms: int) -> str:
-    """Return a time as the local clock shows it."""
+    """Return a time in the local time zone, to the minute."""
     return datetime.fromtimestamp(at_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def _pending(value: Sequence[Mapping[str, object]]) -> str:
-    """Return what the user was asked, each question with its answers."""
+    """Return the open questions to the user, each with its answers."""
     asked = [Interrupt(**question) for question in value]
     shown = [
         f"{question.kind}: {question.prompt} [{answers(question)}] (--question {question.id})" for question in asked
@@ -218,7 +218,7 @@ def _nested(value: object) -> str:
 
 
 def labelled_values(form: Mapping[str, object], dialog: str, lang: str) -> list[str]:
-    """Return the values of a form that are known, each behind its label."""
+    """Return the known values of a form, each behind its label."""
     labels = form_texts(dialog, lang)
     return [f"{labels.get(name, {}).get('label', name)} – {_fact(value)}" for name, value in form.items() if value]
 

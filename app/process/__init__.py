@@ -1,1 +1,1 @@
-"""What the process has around it: tasks and signals, the log, files that a crash leaves whole."""
+"""The parts around the process: tasks and signals, the log, files that a crash leaves whole."""

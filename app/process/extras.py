@@ -1,4 +1,4 @@
-"""Modules whose packages are extras: only those install them who use what needs them."""
+"""Modules whose packages are extras: an installation has them only if it uses their feature."""
 
 from importlib import import_module
 from typing import Any
@@ -9,10 +9,10 @@ OURS = ("agents", "app")
 
 
 def load_extra(module: str, extra: str, use: str) -> Any:
-    """Load a module that needs the packages of an extra; `use` names the setting, and what it is for.
+    """Load a module that needs the packages of an extra; `use` names the setting and the feature.
 
     Raises:
-        ConfigError: the packages are not installed; says how to.
+        ConfigError: the packages are not installed; the message has the command to install them.
     """
     try:
         return import_module(module)

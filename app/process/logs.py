@@ -1,6 +1,6 @@
-"""The log on stderr: a line an error; with `--trace` also warnings, and where errors come from.
+"""The log on stderr: a line for each error; with `--trace` also warnings, and the tracebacks of errors.
 
-As JSON each line is an object, which names the turn in which something was logged.
+As JSON each line is an object, with the turn of the record.
 """
 
 import logging
@@ -20,7 +20,7 @@ from agents.language.text.clean import clean, safe_json
 
 Failure = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 MOST_HELD_RECORDS = 1000
-"""Records held back at most."""
+"""The most records that are held back."""
 ABOVE_EVERY_LEVEL = logging.CRITICAL + 1
 
 
@@ -28,7 +28,7 @@ _TURN: ContextVar[Mapping[str, str | int]] = ContextVar("turn", default={})  # n
 
 
 def name_turn(thread: str, turn: int) -> None:
-    """Have a JSON log name the turn in which this task, or one that it begins, logs something."""
+    """Set the turn for the JSON log's records of this task, and of the tasks that it begins."""
     _TURN.set({"thread": thread, "turn": turn})
 
 
@@ -40,7 +40,7 @@ class _Line(logging.Formatter):
         self._content = content
 
     def format(self, record: logging.LogRecord) -> str:
-        # A record is every handler's, and logging keeps an exception's text in it as the first of them draws it.
+        # All handlers share a record, and logging keeps in it the exception's text of the first handler.
         record = copy(record)
         record.exc_text = None
         if record.name == "asyncio" and not self._content:
@@ -55,7 +55,7 @@ class _Line(logging.Formatter):
         for secret in _HIDDEN:
             text = text.replace(secret, "<secret>")
         if not self._as_json:
-            # A text of somebody else never begins a line.
+            # Foreign text must never begin a line.
             return f"{record.levelname} {text}".replace("\n", "\n  ")
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         about = {"time": time, "level": record.levelname, "logger": record.name, **_TURN.get()}
@@ -64,12 +64,12 @@ class _Line(logging.Formatter):
     def formatException(self, ei: Failure) -> str:  # noqa: N802  # the name is logging's
         if self._content:
             return super().formatException(ei)
-        # An exception's own words may quote what a user, a model or a tool said.
+        # An exception's own words may quote a user, a model or a tool.
         return "".join(traceback.format_tb(ei[2])) + (ei[0].__name__ if ei[0] else "")
 
 
 class HeldLog(MemoryHandler):
-    """A log that comes out when a turn is over: in between it would garble what is redrawn in place."""
+    """A log that comes out when a turn is over: during the turn it would garble the redrawn lines."""
 
     def show(self, event: Event) -> None:
         """Wait: this screen shows no events."""
@@ -109,7 +109,7 @@ def log_on_stderr(
     root.addHandler(log)
     try:
         with warnings.catch_warnings():
-            # They quote what a provider sent in place of a reply.
+            # These warnings quote a provider's data in place of a reply.
             warnings.filterwarnings("ignore", "Pydantic serializer warnings")
             yield log
     finally:
@@ -123,7 +123,7 @@ _SILENT: ContextVar[bool] = ContextVar("silent", default=False)
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Keep what this task logs out of the log, and what the tasks log that it begins; others are heard meanwhile."""
+    """Silence the log of this task, and of the tasks that it begins; the records of other tasks pass."""
     for handler in (*logging.root.handlers, logging.lastResort):
         if handler:
             handler.addFilter(_is_heard)

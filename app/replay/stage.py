@@ -25,14 +25,14 @@ async def staged(
 ) -> AsyncIterator[Assistant]:
     """Open the assistant on a database of its own, which is gone afterwards unless a folder keeps it.
 
-    Nothing of it reaches the users of the installation. Remote tools are not there. `now` is its clock.
+    The stage reaches no user of the installation, and has no remote tools. `now` is its clock.
 
     Raises:
         ConfigError: a setting is wrong.
     """
     with tempfile.TemporaryDirectory() as scratch:
         url = f"sqlite:///{(folder or Path(scratch)) / 'lab.db'}"
-        # A folder is read by whoever looks into it, and outlives the settings of today.
+        # People read the folder, and it outlives the present settings.
         backend = SqliteBackend(url) if folder else backend_of(url)
         own = settings.model_copy(update={"database_url": url, "turns_per_hour": 0})
         opening = open_assistant(own, models=models, remote=False, speakers=speakers, backend=backend, now=now)

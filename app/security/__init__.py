@@ -1,1 +1,1 @@
-"""Who may do what, who did what, and how the files of the database are kept secret."""
+"""Security: keys and permissions, limits of rates, and the audit log."""

@@ -1,4 +1,4 @@
-"""What operators do, for whoever writes it down."""
+"""The deeds of operators, for an audit log."""
 
 import getpass
 from abc import ABC, abstractmethod
@@ -29,25 +29,25 @@ Action = Literal[
 
 
 class AuditLog(ABC):
-    """Whoever writes down what operators do; a service that is found by this type."""
+    """Writes down the deeds of operators; a service that is found by this type."""
 
     @abstractmethod
     def deed(self, who: str, what: str, thread: str, about: str) -> AbstractAsyncContextManager[None]:
-        """Write down what the block does, and then how it ended."""
+        """Write down the deed of the block, and then its outcome."""
 
 
 def deed(
     services: Services, who: str, what: Action, thread: str = "", about: str = ""
 ) -> AbstractAsyncContextManager[None]:
-    """Write down what an operator does in the block, where that is written down.
+    """Write down the deed of an operator in the block, if there is an audit log.
 
-    `who` is the door, and there the name of the key, the login, or the id of the user. `about` is what else it
-    concerns, such as a user, a tool or a command.
+    `who` is the door, and there the name of the key, the login, or the id of the user. `about` is the other object of
+    the deed, such as a user, a tool or a command.
     """
     log = services.find(AuditLog)
     return log.deed(who, what, thread, about) if log else nullcontext()
 
 
 def login() -> str:
-    """Return who works at the command line."""
+    """Return the name of the operator at the command line."""
     return f"cli:{getpass.getuser()}"

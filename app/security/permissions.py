@@ -1,4 +1,4 @@
-"""What each user may do: a setting of the operator, asked when a turn is played."""
+"""The permissions of each user: a setting of the operator, read when a turn is played."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ class Permissions:
     granted: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def of(self, user: str) -> frozenset[str]:
-        """Return what a user may do."""
+        """Return the permissions of a user."""
         return self.granted.get(ANYBODY, frozenset()) | self.granted.get(user, frozenset())
 
 

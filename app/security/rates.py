@@ -1,4 +1,4 @@
-"""How often something may happen within an hour: under the name of a user, of a key, or of an address."""
+"""Limits of rates by the hour, under the name of a user, of a key, or of an address."""
 
 import time
 import uuid
@@ -9,26 +9,26 @@ from ipaddress import ip_address, ip_network
 
 HOUR = 3600.0
 MOST_NAMES = 10_000
-"""Names that are remembered; beyond them, the one that was counted longest ago is dropped."""
+"""The most kept names; beyond them, the one that was counted longest ago is dropped."""
 
 
 @dataclass
 class HourlyCount:
-    """Admit so much under each name within an hour; 0: all of it."""
+    """Admits so many events under each name within an hour; 0: no limit."""
 
     most: int
     _times: OrderedDict[str, OrderedDict[str, float]] = field(default_factory=OrderedDict)
-    """By name and id, the oldest first: when it was admitted."""
+    """The times of admitted events by name and id, the oldest first."""
 
     def is_reached(self, name: str) -> bool:
-        """Tell whether nothing more is admitted under a name."""
+        """Tell whether the limit of a name is reached."""
         times = self._times.get(name, OrderedDict[str, float]())
         while times and time.monotonic() - next(iter(times.values())) > HOUR:
             times.popitem(last=False)
         return 0 < self.most <= len(times)
 
     def admits(self, name: str, id: str = "") -> bool:
-        """Tell whether one more is admitted under a name, and count it; what has the id of an admitted one is."""
+        """Tell whether one more event is admitted under a name, and count it; an admitted id is admitted again."""
         is_full = self.is_reached(name)
         if not self.most or id in self._times.get(name, ()):
             return True
@@ -41,7 +41,7 @@ class HourlyCount:
 
 
 def network_of(address: str) -> str:
-    """Return what stands for all addresses that one can choose from: of IPv6 the network that one customer has."""
+    """Return the name for all addresses of one customer: the network of an IPv6 address, else the address."""
     with suppress(ValueError):
         if ip_address(address).version == 6:
             return str(ip_network(f"{address}/64", strict=False))

@@ -17,7 +17,7 @@ def database(tmp_path: Path) -> str:
 
 @pytest.fixture
 def chat(tmp_path: Path, database: str) -> Iterator[Chat]:
-    """A new conversation; lines that nobody spoke fail the test, and prompts that a strict chat template refuses."""
+    """A new conversation; unspoken lines fail the test, and so do prompts that a strict chat template refuses."""
     talk = Chat(tmp_path / "dialogs.db", None if database.startswith("sqlite") else database)
     yield talk
     assert talk.script.left() == {}

@@ -16,7 +16,7 @@ FOLLOWS = {
 
 
 def order_faults(messages: Sequence[BaseMessage]) -> list[str]:
-    """Return what a strict chat template would refuse of a prompt; empty for a prompt that all of them take."""
+    """Return the faults of a prompt for a strict chat template; empty for a prompt that all templates take."""
     faults, before = [], "start"
     for message in messages:
         calls = message.tool_calls if isinstance(message, AIMessage) else []

@@ -10,11 +10,11 @@ from agents.language.text.vocabulary import mentions, small_words
 from prompts import card
 
 LONGEST_ANSWER = 8
-"""Words; longer messages tend to bring news."""
+"""The most words of an answer; longer messages tend to bring news."""
 
 
 def untrained_gate(scene: Scene) -> Guess:
-    """Let a short answer to the dialog's question pass, unless something in it points elsewhere."""
+    """Let a short answer to the dialog's question pass, unless a word in it points elsewhere."""
     if cue := mentions("switch", scene.text, scene.lang):
         return Guess(0.9, f"cue {cue!r}")
     if foreign := _foreign(scene):

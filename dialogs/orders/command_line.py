@@ -1,4 +1,4 @@
-"""`orders`: what an operator does in the shop: match users with customers, set prices, load another shop."""
+"""`orders`: the operator's commands on the shop: match users with customers, set prices, load another shop."""
 
 from collections.abc import Awaitable
 from pathlib import Path

@@ -16,7 +16,7 @@ CHANGED_ONCE = "pending (item modified)"
 
 
 def cancel(records: ShopRecords, order_id: str, reason: str) -> Order:
-    """Cancel a pending order and pay back what was paid for it."""
+    """Cancel a pending order and pay its money back."""
     order = _order(records, order_id, PENDING)
     refunds = [_payment(-amount, id) for id, amount in paid(order).items()]
     order["status"], order["cancel_reason"] = "cancelled", reason
@@ -40,7 +40,7 @@ def exchange(
 
 
 def send_back(records: ShopRecords, order_id: str, item_ids: Sequence[str], payment_method_id: str) -> Order:
-    """Take items of a delivered order back; the money goes to what paid, or to a gift card."""
+    """Take items of a delivered order back; the money goes to the payment method that paid, or to a gift card."""
     order = _order(records, order_id, DELIVERED)
     if payment_method_id not in refundable(records, order):
         _method(records, order, payment_method_id)
@@ -57,7 +57,7 @@ def change_items(
     """Change items of a pending order to others of the same products; an order allows this once."""
     order = _order(records, order_id, PENDING)
     variants = replacements(records, order, item_ids, new_item_ids)
-    # The sum is not rounded, because recorded shops hold it as it comes.
+    # The sum is not rounded, because recorded shops have unrounded sums.
     owed = difference(order, item_ids, variants)
     for item, variant in zip(taken(order, item_ids), variants, strict=True):
         item["item_id"], item["price"], item["options"] = variant["item_id"], variant["price"], variant["options"]
@@ -83,14 +83,14 @@ def change_payment(records: ShopRecords, order_id: str, payment_method_id: str) 
 
 
 def change_order_address(records: ShopRecords, order_id: str, **address: Unpack[Address]) -> Order:
-    """Send a pending order elsewhere."""
+    """Send a pending order to another address."""
     order = _order(records, order_id, PENDING, CHANGED_ONCE)
     order["address"] = address
     return order
 
 
 def change_user_address(records: ShopRecords, user_id: str, **address: Unpack[Address]) -> User:
-    """Change where a customer lives."""
+    """Change a customer's address."""
     user = records.user(user_id)
     user["address"] = address
     return user
@@ -143,7 +143,7 @@ def refundable(records: ShopRecords, order: Order) -> list[str]:
 
 
 def paid(order: Order) -> dict[str, float]:
-    """Return how much each payment method has paid for an order, less refunds; the others are left out."""
+    """Return the amount that each payment method has paid for an order, less refunds; unused methods are left out."""
     sums: dict[str, float] = {}
     for entry in order["payment_history"]:
         amount = entry["amount"] if entry["transaction_type"] == "payment" else -entry["amount"]
@@ -171,7 +171,7 @@ def _check_funds(method: PaymentMethod, amount: float) -> None:
 
 
 def _pay(records: ShopRecords, order: Order, id: str, amount: float) -> None:
-    """Take an amount from a payment method of the order's customer, or give it back. Only a gift card has a balance."""
+    """Take an amount from a payment method of the order's customer, or pay it back. Only a gift card has a balance."""
     method = _method(records, order, id)
     _check_funds(method, amount)
     if method["source"] == GIFT_CARD:

@@ -1,4 +1,4 @@
-"""The records of a shop, in the schema of tau2-bench's retail environment, and what its tools return of them."""
+"""The records of a shop, in the schema of tau2-bench's retail environment, and the schemas of its tools' results."""
 
 from typing import Annotated, Any, Literal, NotRequired
 
@@ -127,7 +127,7 @@ class Database(TypedDict):
 
 
 def _record(kind: Any, brief: str) -> Schema:
-    """Return the schema of a record; `brief` is what a model is told of it, since the whole would fill the prompt."""
+    """Return the schema of a record; `brief` is its text for models, since the whole would fill the prompt."""
     return {**TypeAdapter(kind).json_schema(), "$comment": brief}
 
 

@@ -16,7 +16,7 @@ said = partial(sentence, PHRASES)
 
 
 def money(amount: float, lang: str) -> str:
-    """Return an amount as the shop writes it."""
+    """Return an amount in the shop's form."""
     return said("money", lang, amount=f"{amount:.2f}")
 
 
@@ -50,7 +50,7 @@ def address_line(address: Address) -> str:
 
 
 def order_title(order: Order, lang: str) -> str:
-    """Return an order's number, its status and what its items cost."""
+    """Return an order's number, its status and the price of its items."""
     total = money(sum(item["price"] for item in order["items"]), lang)
     status = translated(order["status"], lang)
     return said("order", lang, order=order["order_id"], status=status, total=total)
@@ -97,14 +97,14 @@ def product_view(product: Product, lang: str) -> CardList:
 
 
 def begins(words: str, labels: Iterable[str], lang: str) -> bool:
-    """Tell whether one of the labels begins with the user's words that matter."""
+    """Tell whether one of the labels begins with the user's significant words."""
     lexicon = vocabulary(listening(words, lang))
     stems = [stem for stem in lexicon.stems(words) if stem not in lexicon.stop]
     return any(vocabulary(listening(label, lang)).stems(label)[: len(stems)] == stems for label in labels)
 
 
 def is_called(words: str, labels: Iterable[str], lang: str) -> bool:
-    """Tell whether one of the labels has all of the user's words that matter; "an order" may be each."""
+    """Tell whether one of the labels has all of the user's significant words; "an order" fits each."""
     lexicon = vocabulary(listening(words, lang))
     things = lexicon.stems(" ".join(table(PHRASES, lexicon.lang)["things"]))
     stems = set(lexicon.stems(words)) - lexicon.stop - {*things}

@@ -1,4 +1,4 @@
-"""Reminders as an iCalendar file (RFC 5545), and the reminders that such a file sets."""
+"""Reminders as an iCalendar file (RFC 5545), and the reminders of such a file."""
 
 import hashlib
 import re
@@ -17,11 +17,11 @@ from agents.language.text.clean import clean
 from dialogs.planner.records import Reminder
 
 LONGEST_FILE = 2_000_000
-"""Bytes of a file that is read."""
+"""The most bytes of a file that is read."""
 LONGEST_TEXT = 500
-"""Characters of a reminder's text."""
+"""The most characters of a reminder's text."""
 MOST_YEARS = 100
-"""A repetition that ends later has no end."""
+"""The years after which the end of a repetition counts as none."""
 MORNING = 9
 """The hour of an event that has a day and no time, as in "on Friday"."""
 PARTS = ("FREQ", "INTERVAL", "BYMONTH", "BYDAY", "BYMONTHDAY", "BYSETPOS")
@@ -35,18 +35,18 @@ RULE = re.compile(
 STEPPING = re.compile(rf"FREQ=(SECONDLY;INTERVAL=([6-9]\d|\d{{3}})|(MINUTELY|HOURLY);{EVERY})")
 """The rules that a reminder can keep and word; rules of elapsed time have no end."""
 Why = Literal["past", "cancelled", "exceptions", "rule", "no_time", "known", "full", "deleted"]
-"""Why an entry sets no reminder; `prompts/<lang>/planner/phrases.toml` has a sentence for each reason."""
+"""The reasons why an entry sets no reminder; `prompts/<lang>/planner/phrases.toml` has a sentence for each."""
 
 
 @dataclass(frozen=True)
 class CalendarEntry:
-    """An entry of a calendar: the reminder that it sets, or the reason why it sets none."""
+    """An entry of a calendar: its reminder, or the reason why it has none."""
 
     uid: str
     text: str
     moment: Moment | None = None
     starts: datetime | None = None
-    """When the entry itself begins, if its alarm comes earlier."""
+    """The beginning of the entry itself, if its alarm comes earlier."""
     why: Why | None = None
     reminder: Reminder | None = None
     """The reminder that was set."""
@@ -145,7 +145,7 @@ def _skipped(key: str, start: datetime) -> datetime:
 
 
 def _excepting(part: Component, repeat: Repeat, start: datetime, zone: ZoneInfo) -> Repeat:
-    """Return a repetition with the exceptions of its entry, which name the times of the entry, not of its alarm."""
+    """Return a repetition with the exceptions of its entry; they are times of the entry, not of its alarm."""
     stated = part.get("EXDATE", [])
     instants = [
         _instant(it.dt, zone) for dates in (stated if isinstance(stated, list) else [stated]) for it in dates.dts
@@ -159,7 +159,7 @@ def _excepting(part: Component, repeat: Repeat, start: datetime, zone: ZoneInfo)
 
 
 def _instant(named: date, zone: ZoneInfo) -> datetime:
-    """Return the instant of a date or a time, in a zone that has a name."""
+    """Return the instant of a date or a time, in a zone with a name."""
     if not isinstance(named, datetime):
         return datetime(named.year, named.month, named.day, MORNING, tzinfo=zone)
     if named.tzinfo is None:
@@ -170,7 +170,7 @@ def _instant(named: date, zone: ZoneInfo) -> datetime:
 
 
 def _alarm(part: Component, start: datetime, zone: ZoneInfo) -> datetime:
-    """Return when an entry wants to ring: at its first alarm before its beginning, else at its beginning."""
+    """Return the time for an entry's ring: its first alarm before its beginning, else its beginning."""
     instants = [start]
     for alarm in part.walk("VALARM"):
         trigger = alarm.get("TRIGGER")
@@ -184,7 +184,7 @@ def _alarm(part: Component, start: datetime, zone: ZoneInfo) -> datetime:
 
 
 def _rule(part: Component, start: datetime) -> str:
-    """Return the rule of an entry as reminders have it; what it does not say stands in its beginning.
+    """Return the rule of an entry in the form of reminders; its beginning fills in missing parts.
 
     Raises:
         ValueError: reminders cannot keep such a rule.
@@ -209,7 +209,7 @@ def _rule(part: Component, start: datetime) -> str:
     if recur.keys() - texts.keys() or not (RULE.fullmatch(rule) or (STEPPING.fullmatch(rule) and not until)):
         raise ValueError("no rule of ours")
     if frequency == "YEARLY" and texts["BYMONTHDAY"].isdecimal():
-        # A day that never comes would be looked for until the calendar ends. The year 2024 has every day.
+        # The search for an impossible day would go on until the calendar ends. The year 2024 has every day.
         date(2024, int(texts["BYMONTH"]), int(texts["BYMONTHDAY"]))
     return f"{rule};UNTIL={until}" if until else rule
 

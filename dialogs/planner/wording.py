@@ -1,4 +1,4 @@
-"""What the planner says, in `prompts/<lang>/planner/phrases.toml`."""
+"""The planner's sentences, from `prompts/<lang>/planner/phrases.toml`."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""`library`: what the media library holds, and who has which profile in it."""
+"""`library`: the titles of the media library, and the profiles of its users."""
 
 import re
 from collections.abc import Awaitable

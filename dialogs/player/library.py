@@ -1,7 +1,7 @@
 """The embedded library: a folder of media files, or a small catalogue, and a playback in the database.
 
-It has no screen: a title "plays" as long as it lasts. Whoever looks brings the playback up to the present, so that all
-that is kept survives a restart.
+It has no screen: a title "plays" for its length. Each access brings the playback up to the present, so that it
+survives a restart.
 """
 
 import asyncio
@@ -18,9 +18,9 @@ from dialogs.player.players import MediaPlayer, Playback, PlayerError, State, Ti
 from dialogs.player.store import Mark, MediaStore, PlaybackRow, ProfileRows
 
 FRESH_SECONDS = 60
-"""How many seconds a read folder counts as fresh."""
+"""The seconds for which a read folder counts as fresh."""
 Change = Callable[[ProfileRows, PlaybackRow], PlaybackRow]
-"""Takes what is kept of a profile and what plays; returns what plays after the change."""
+"""Takes the rows of a profile and its playback; returns the changed playback."""
 CATALOGUE = Path(__file__).with_name("catalogue.toml")
 
 
@@ -113,7 +113,7 @@ class LibraryPlayer(MediaPlayer):
         return await self._change(lambda _, row: replace(_playing(row), off_at_end=off))
 
     async def mark(self, id: str, *, liked: bool | None = None, watched: bool | None = None) -> Title:
-        """See `Player`; a title that is marked as not watched gets its old position back."""
+        """See `Player`; a title that gets the mark "not watched" gets its old position back."""
         title = await self.title(id)
         ids = [episode.id for episode in await self.episodes(id)] if title.kind == "series" else [id]
 
@@ -196,7 +196,7 @@ def episodes_of(series: str, titles: Mapping[str, Title]) -> list[Title]:
 
 
 def _end_of(row: PlaybackRow, titles: Mapping[str, Title]) -> int | None:
-    """Return when a title ends by itself, in Unix milliseconds; None if it is paused, or its length is unknown."""
+    """Return the time at which a title ends by itself, in Unix ms; None if it is paused, or its length is unknown."""
     title = titles.get(row.title)
     if row.state != "playing" or title is None or not title.duration:
         return None
@@ -216,7 +216,7 @@ def _keep_position(rows: ProfileRows, row: PlaybackRow) -> None:
 
 @cache
 def catalogue_titles() -> tuple[Title, ...]:
-    """Return the titles of the catalogue; they are played without a file."""
+    """Return the titles of the catalogue; they play without a file."""
     entries = tomllib.loads(CATALOGUE.read_text("utf-8"))["titles"]
     return tuple(title for entry in entries for title in _titles(**entry))
 

@@ -1,6 +1,6 @@
-"""The titles of a folder: what file names say, and `.nfo` files and sidecars (`.toml`, `.json`) beside the media.
+"""The titles of a folder, from file names, `.nfo` files and sidecars (`.toml`, `.json`) beside the media.
 
-Names are those that media centres use: `Metropolis (1927).mkv`, `Flash Gordon/Season 1/Flash Gordon S01E02.mkv`.
+Names are those of media centres: `Metropolis (1927).mkv`, `Flash Gordon/Season 1/Flash Gordon S01E02.mkv`.
 """
 
 import hashlib
@@ -24,9 +24,9 @@ LOG = logging.getLogger(__name__)
 SUFFIXES = {".mkv", ".mp4", ".m4v", ".avi", ".mov", ".webm", ".mpg", ".mpeg", ".ts", ".wmv", ".ogv", ".mp3", ".flac"}
 SIDECARS = (".nfo", ".toml", ".json")
 LARGEST_SIDECAR = 1_000_000
-"""Bytes of a sidecar that is read."""
+"""The most bytes of a sidecar that is read."""
 LONGEST_NAME = 300
-"""Characters of a file's name that are read."""
+"""The most characters of a file's name that are read."""
 MOST_TITLES = 20_000
 _EPISODE = re.compile(r"(?i)s\d{1,3}[ ._-]*e\d|\b\d{1,2}x\d{2,3}\b")
 _SEASON = re.compile(r"(?i)^(?:season|series|сезон|s)[\s._-]*\d{1,3}$|^specials$")
@@ -34,7 +34,7 @@ Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=300)]
 
 
 class Details(BaseModel):
-    """What a sidecar may say of a title."""
+    """The facts of a title that a sidecar may have."""
 
     name: Text = ""
     other_names: tuple[Text, ...] = Field(default=(), max_length=20)
@@ -43,18 +43,18 @@ class Details(BaseModel):
     rating: float | None = Field(default=None, ge=0, le=10)
     age: int | None = Field(default=None, ge=0, le=OLDEST_LIMIT)
     duration: int | None = Field(default=None, ge=1, le=200_000)
-    """Seconds."""
+    """The length in seconds."""
     plot: Annotated[str, StringConstraints(strip_whitespace=True, max_length=4_000)] = ""
 
     def added_to(self, title: Title) -> Title:
-        """Return a title with what the sidecar says of it."""
+        """Return a title with the sidecar's facts."""
         facts = {name: value for name, value in self if value not in ("", (), None)}
         return replace(title, **facts)
 
 
 @dataclass(frozen=True)
 class MediaFileName:
-    """What a file name says."""
+    """The facts in a file name."""
 
     title: str
     year: int | None = None
@@ -119,8 +119,8 @@ def _series(folder: Path, stem: Path, name: MediaFileName) -> Title:
 
 @lru_cache(maxsize=MOST_TITLES)
 def name_of(stem: str) -> MediaFileName:
-    """Return what the name of a file or a folder says."""
-    from guessit import guessit  # noqa: PLC0415  # only who reads a folder should wait for it
+    """Return the facts in the name of a file or a folder."""
+    from guessit import guessit  # noqa: PLC0415  # only a reader of a folder should wait for it
 
     stem = stem[:LONGEST_NAME]
     # Without a type guessit takes "Apollo 13" for an episode.
@@ -138,7 +138,7 @@ def _id(folder: Path, path: Path) -> str:
 
 
 def _sidecar(stem: Path) -> Details:
-    """Return what the sidecars of a path say; the first one that can be read counts."""
+    """Return the facts in the sidecars of a path; the first readable one counts."""
     for suffix in SIDECARS:
         file = stem.parent / f"{stem.name}{suffix}"
         try:
@@ -180,7 +180,7 @@ def _nfo(text: str) -> Mapping[str, object]:
 @lru_cache(maxsize=MOST_TITLES)
 def _duration(path: Path, changed: int) -> int | None:
     """Return the length of a media file by its own data, in seconds; a changed file has another value of `changed`."""
-    from pymediainfo import MediaInfo  # noqa: PLC0415  # only who reads a folder should wait for it
+    from pymediainfo import MediaInfo  # noqa: PLC0415  # only a reader of a folder should wait for it
 
     try:
         tracks = MediaInfo.parse(path).tracks

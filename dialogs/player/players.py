@@ -1,5 +1,5 @@
-"""What every media player does: a library with a screen; and who may watch what. Tests hold each kind to the same
-behaviours.
+"""The interface of media players: a library with a screen, for viewers with age limits. Tests hold each kind to the
+same behaviours.
 """
 
 import re
@@ -21,51 +21,51 @@ Code = Literal[
     "age_limit",
     "not_rated",
 ]
-"""Why something cannot be done. `README.md` explains each code."""
+"""The reasons of a refusal. `README.md` explains each code."""
 AGES = {
     **dict.fromkeys(("g", "u", "tv-y", "tv-g"), 0),
     **{"tv-y7": 7, "pg": 8, "tv-pg": 8, "pg-13": 13, "tv-14": 14, "r": 17, "tv-ma": 17, "nc-17": 18},
 }
-"""How old a viewer must be, by the marks of American and British boards."""
+"""The least age of a viewer, by the marks of American and British boards."""
 OLDEST_LIMIT = 21
-"""The highest age limit in years; a greater number is no age."""
+"""The highest age limit in years; a larger number is no age."""
 _WORDS = re.compile(r"[\s:]+")
 _NUMBER = re.compile(r"(?<!\d)\d{1,2}(?!\d)")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Title:
-    """A film, a series or an episode of one, as a profile has it."""
+    """A film, a series or an episode of one, with the marks of a profile."""
 
     id: str
-    """Names it within the player, for as long as the library has it."""
+    """The id within the player, for as long as the library has the title."""
     name: str
     kind: Kind = "film"
     other_names: tuple[str, ...] = ()
-    """What it is called elsewhere, such as in other languages."""
+    """Its other names, such as those in other languages."""
     year: int | None = None
     genres: tuple[str, ...] = ()
     """English words in lower case ("animation", "comedy"); an episode has its series' genres."""
     rating: float | None = None
-    """From 0 to 10."""
+    """The rating, from 0 to 10."""
     age: int | None = None
-    """How old a viewer must be, in years; 0 for everybody, None if nobody has rated it."""
+    """The least age of a viewer, in years; 0 for everybody, None if it is not rated."""
     duration: int | None = None
-    """Seconds; None for a series, and if the length is unknown."""
+    """The length in seconds; None for a series, and if it is unknown."""
     plot: str = ""
     file: str = ""
-    """Where its file is; empty for a series, and for titles without a file."""
+    """The path of its file; empty for a series, and for titles without a file."""
     series: str = ""
     """The id of the series; empty unless this is an episode."""
     series_name: str = ""
     season: int | None = None
-    """From 1; 0 for specials. None unless this is an episode."""
+    """The number of the season, from 1; 0 for specials. None unless this is an episode."""
     episode: int | None = None
     """Its number within the season, from 1."""
     position: int = 0
-    """Seconds from the start to the place where it was left; 0 if it was not begun, or was seen to its end."""
+    """Seconds from the start to the place where the viewer left it; 0 if it was not begun, or was seen to its end."""
     watched: bool = False
-    """Whether it was seen to its end, or marked so. A series: all of its episodes."""
+    """Whether it was seen to its end, or marked as watched. A series: all of its episodes."""
     liked: bool = False
 
     @property
@@ -76,21 +76,21 @@ class Title:
 
 @dataclass(frozen=True, kw_only=True)
 class Playback:
-    """What the screen shows now."""
+    """The present state of the screen."""
 
     state: State
     volume: int
-    """Per cent, from 0 to 100."""
+    """The volume in per cent, from 0 to 100."""
     title: Title | None = None
-    """What plays; None if nothing does (`state` is then "stopped")."""
+    """The playing title; None if nothing plays (`state` is then "stopped")."""
     position: int = 0
-    """Seconds from the start."""
+    """The position in seconds from the start."""
     off_at_end: bool = False
     """Whether playback stops when this title ends, instead of going on with the next episode."""
 
 
 class PlayerError(Exception):
-    """The player cannot do this: `code` says why. `title` is the one in question; `reason` is for the operator."""
+    """The player refuses: `code` is the reason. `title` is the one in question; `reason` is for the operator."""
 
     def __init__(self, code: Code, title: Title | None = None, reason: str = "") -> None:
         super().__init__(code)
@@ -98,10 +98,10 @@ class PlayerError(Exception):
 
 
 class MediaPlayer(ABC):
-    """A library and its screen, for one profile: likes, positions and what was watched are that profile's.
+    """A library and its screen, for one profile: likes, positions and watched titles are that profile's.
 
     Every method raises `PlayerError("unreachable")` if the player does not answer, and `PlayerError("no_title")` for an
-    id that it does not have. What steers playback raises `PlayerError("nothing_plays")` if nothing plays.
+    unknown id. Methods that steer playback raise `PlayerError("nothing_plays")` if nothing plays.
     """
 
     @abstractmethod
@@ -118,15 +118,15 @@ class MediaPlayer(ABC):
 
     @abstractmethod
     async def history(self, since: datetime, until: datetime) -> Sequence[Title]:
-        """Return what was played from `since` until before `until`, the latest first; both are in the user's zone."""
+        """Return the titles played from `since` until before `until`, the latest first; both are in the user's zone."""
 
     @abstractmethod
     async def now(self) -> Playback:
-        """Return what plays at this moment."""
+        """Return the present playback."""
 
     @abstractmethod
     async def play(self, id: str, position: int = 0) -> Playback:
-        """Play a film or an episode from `position` (seconds) in place of what plays; return what plays then.
+        """Play a film or an episode from `position` (seconds) in place of the playing title; return the new playback.
 
         When an episode ends, the next one of its series begins. A new title ends an earlier `off_at_end`.
 
@@ -136,7 +136,7 @@ class MediaPlayer(ABC):
 
     @abstractmethod
     async def set_state(self, state: State) -> Playback:
-        """Pause what plays, go on with it, or stop it and keep its position."""
+        """Pause the playing title, go on with it, or stop it and keep its position."""
 
     @abstractmethod
     async def set_volume(self, percent: int) -> Playback:
@@ -144,11 +144,11 @@ class MediaPlayer(ABC):
 
     @abstractmethod
     async def set_off_at_end(self, off: bool) -> Playback:
-        """Say whether playback stops when what plays now ends."""
+        """Set whether playback stops at the end of the playing title."""
 
     @abstractmethod
     async def mark(self, id: str, *, liked: bool | None = None, watched: bool | None = None) -> Title:
-        """Say whether the profile likes a title, or has watched it (a series: all its episodes); return it as marked.
+        """Mark a title as liked, or as watched (a series: all its episodes), or as neither; return the marked title.
 
         None leaves a mark as it is.
         """
@@ -159,12 +159,12 @@ class Players:
     """The players of this installation."""
 
     of: Callable[[str], MediaPlayer]
-    """Returns the player of a profile. The name is a trusted value: no model and no user sets it."""
+    """Returns the player of a profile. The profile's name is a trusted value: no model and no user sets it."""
 
 
 @dataclass(frozen=True)
 class Viewer:
-    """A profile as one user has it; `age` is the oldest that a title may be meant for, None without a limit."""
+    """A profile for one user; `age` is the highest age mark of titles for the user, None without a limit."""
 
     profile: str
     age: int | None = None

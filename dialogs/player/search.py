@@ -1,4 +1,4 @@
-"""Finds the titles that a user means: by their facts, by the user's words, by the list that was shown last."""
+"""Finds the titles that a user means: by their facts, by the user's words, by the last shown list."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ DAYS = ("today", "yesterday", "monday", "tuesday", "wednesday", "thursday", "fri
 LISTS = ("search_titles", "list_played", "list_episodes")
 """The tools that show titles with numbers."""
 WEEK = 7
-"""The number of days that people call by their weekday."""
+"""The number of days that people name by their weekday."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class Query:
     words: str = ""
     what: AnyKind = "any"
     genre: str = ""
-    """In English, or in the user's language."""
+    """The genre in English, or in the user's language."""
     year: int | None = None
     rating_from: float | None = None
-    """From 0 to 10."""
+    """The least rating, from 0 to 10."""
     liked: bool | None = None
     watched: bool | None = None
 
@@ -50,7 +50,7 @@ def fitting(titles: Iterable[Title], query: Query, lang: str) -> list[Title]:
 
 
 def called(titles: Sequence[Title], words: str, lang: str) -> list[Title]:
-    """Return the titles that the words name by any fact; a title of exactly that name counts alone."""
+    """Return the titles that the words name by any fact; a title with exactly that name is the only result."""
     lexicon = vocabulary(listening(words, lang))
     exact = [title for title in titles if lexicon.key(words) in {lexicon.key(name) for name in names_of(title, lang)}]
     if exact:
@@ -65,7 +65,7 @@ def names_of(title: Title, lang: str) -> list[str]:
 
 
 def is_cartoon(title: Title) -> bool:
-    """Tell whether a title is drawn."""
+    """Tell whether a title is a cartoon."""
     return CARTOON in title.genres
 
 
@@ -101,7 +101,7 @@ def _stems(title: Title, lang: str, lexicon: Vocabulary) -> set[str]:
 
 
 async def shown_last(player: MediaPlayer, runtime: Runtime) -> list[Title]:
-    """Return the titles of the list that this speaker has shown last, in its order."""
+    """Return the titles of this speaker's last shown list, in its order."""
     numbers = runtime.state["aliases"].by_kind.get("title", {})
     for message in reversed(runtime.state.get("talk", [])):
         if isinstance(message, ToolMessage) and message.name in LISTS and (rows := _rows(message.text)):
@@ -112,9 +112,9 @@ async def shown_last(player: MediaPlayer, runtime: Runtime) -> list[Title]:
 
 
 async def named_by(words: str, player: MediaPlayer, runtime: Runtime) -> list[Title]:
-    """Return the titles that somebody's words name; a number in a list names one title.
+    """Return the titles that a text names; a number in a list names one title.
 
-    The list is the one shown last, or the season that plays if the words speak of an episode ("episode 3").
+    The list is the last shown one, or the playing season if the words speak of an episode ("episode 3").
     """
     lang, shown = runtime.state["lang"], await shown_last(player, runtime)
     if _speaks_of_episode(words, lang) and not any(title.kind == "episode" for title in shown):
@@ -186,13 +186,13 @@ def episode_after(title: Title, episodes: Sequence[Title], *, other_season: bool
 
 
 def facts_of(title: Title) -> dict[str, float | str]:
-    """Return the facts that tell the best or the newest of several titles."""
+    """Return the facts that decide on the best or the newest of several titles."""
     facts = {"rating": title.rating, "date": title.year}
     return {name: value for name, value in facts.items() if value is not None}
 
 
 def _pointed_at(words: str, shown: Sequence[Title], lang: str) -> Title | None:
-    """Return the title of a list that "the second film" or "the best one" means."""
+    """Return the title of a list for words such as "the second film" or "the best one"."""
     lexicon = vocabulary(listening(words, lang))
     names = [name for kind in ("film", "series", "episode", "cartoon") for name in words_for("kinds", kind, lang)]
     kinds = set(lexicon.stems(" ".join(names)))

@@ -1,4 +1,4 @@
-"""What the player's tools work with: its settings, its tables, and the player of the user of a turn.
+"""The services for the player's tools: settings, tables, and the player of the user of a turn.
 
 `.env.example` beside this file explains each setting.
 """
@@ -29,11 +29,11 @@ from dialogs.player.wording import clock, said, title_line
 
 LOG = logging.getLogger(__name__)
 LONGEST_LINE = 200
-"""How many characters of a title are told with each message."""
+"""The most characters of a title in the line for each message."""
 
 
 class PlayerSettings(BaseSettings):
-    """Where films and series are."""
+    """The settings of the player: a folder of media files, or Kodi."""
 
     model_config = SettingsConfigDict(extra="ignore")
 
@@ -44,7 +44,7 @@ class PlayerSettings(BaseSettings):
 
     @model_validator(mode="after")
     def _usable(self) -> "PlayerSettings":
-        # Kodi may start to answer later.
+        # A silent Kodi is no fault: it may start to answer later.
         if self.media_folder and self.kodi_url:
             raise ValueError("MEDIA_FOLDER, KODI_URL: set one of them; the other player would never be used")
         if self.media_folder and not self.media_folder.is_dir():
@@ -80,7 +80,7 @@ def make_players(settings: PlayerSettings, store: MediaStore) -> Players:
 
 
 async def forget(services: Services, thread: str, users: Collection[str]) -> None:
-    """Delete what users have played and liked."""
+    """Delete the history and the marks of users."""
     await services.get(MediaStore).erase(users)
 
 
@@ -92,19 +92,19 @@ class Viewing:
     player: MediaPlayer
 
     async def play(self, title: Title, position: int | None = None) -> Playback:
-        """Play a title if the viewer may see it, by default from where it was left. Raises PlayerError."""
+        """Play a title if the viewer may see it, by default from the kept position. Raises PlayerError."""
         self.viewer.check(title)
         return await self.player.play(title.id, title.position if position is None else position)
 
 
 @asynccontextmanager
 async def viewing_of(runtime: Runtime) -> AsyncIterator[Viewing]:
-    """Yield the user's player; what it cannot do is refused with its reason and its code.
+    """Yield the user's player; a refusal of the player becomes a Refused with its reason and its code.
 
-    Calls of one profile come one after the other, in the order in which they were made.
+    Calls of one profile run one after the other, in their order.
 
     Raises:
-        Refused: there is no player for this user, or it cannot do this.
+        Refused: there is no player for this user, or it refuses.
     """
     context, lang = runtime.context, runtime.state["lang"]
     async with context.locks.hold(f"media of {context.user}"):
@@ -120,7 +120,7 @@ async def viewing_of(runtime: Runtime) -> AsyncIterator[Viewing]:
 
 
 async def playing_now(context: Context, lang: str) -> Sequence[str]:
-    """Return a line on what plays; where others read along, nothing of what a person watches."""
+    """Return a line on the present playback; nothing where others read along."""
     viewer = await context.service(MediaStore).viewer(context.user, context.device)
     if viewer is None or context.is_shared:
         return []
@@ -141,7 +141,7 @@ def has_foreign_titles(context: Context) -> bool:
 
 
 def why_not(title: Title, viewer: Viewer, lang: str) -> str:
-    """Return why a viewer may not see a title; empty if they may."""
+    """Return the reason why a viewer may not see a title; empty if they may."""
     try:
         viewer.check(title)
     except PlayerError as error:

@@ -1,4 +1,4 @@
-"""Titles and what plays, as a model reads them and as the user sees them, in `prompts/<lang>/player/`."""
+"""Titles and playbacks for the model and for the user, with texts from `prompts/<lang>/player/`."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -28,23 +28,23 @@ def translated(section: str, word: str, lang: str, otherwise: str | None = None)
 
 
 def words_for(section: str, word: str, lang: str, otherwise: str | None = None) -> list[str]:
-    """Return the words by which people call a kind or a genre, or `otherwise` (default: the word itself)."""
+    """Return people's words for a kind or a genre, or `otherwise` (default: the word itself)."""
     text = table("player/words", lang).get(section, {}).get(word, word if otherwise is None else otherwise)
     return [text] if isinstance(text, str) else [str(phrase) for phrase in text]
 
 
 def name_of(title: Title, lang: str) -> str:
-    """Return what a title is called in a language."""
+    """Return the name of a title in a language."""
     return translated("titles", title.name, lang)
 
 
 def plot_of(title: Title, lang: str) -> str:
-    """Return what a title is about; of the catalogue's in the user's language."""
+    """Return the plot of a title; that of a title of the catalogue in the user's language."""
     return title.plot or translated("plots", title.name, lang, otherwise="")
 
 
 def title_line(title: Title, lang: str) -> str:
-    """Return what names a title: with its year, an episode with its series and number."""
+    """Return the full name of a title: with its year, an episode with its series and number."""
     if title.kind == "episode":
         facts = {"series": translated("titles", title.series_name, lang), "name": name_of(title, lang)}
         return said("episode", lang, season=title.season, episode=title.episode, **facts)
@@ -70,13 +70,13 @@ def title_entry(title: Title, lang: str, *, alone: bool = False) -> Entry:
 
 
 def title_card(title: Title, lang: str, forbidden: str, *, alone: bool = False) -> CardList:
-    """Return everything about a title; `forbidden` is the reason why the viewer may not see it."""
+    """Return all facts of a title; `forbidden` is the reason why the viewer may not see it."""
     lines = [title_entry(title, lang, alone=alone).detail, plot_of(title, lang)[:1_900], forbidden]
     return CardList(title=title_line(title, lang), entries=[Entry(line) for line in lines if line])
 
 
 def title_row(title: Title, lang: str) -> Row:
-    """Return a title as a model reads it in a list."""
+    """Return a title for the model, in a list."""
     row = {
         "title_id": title.id,
         "name": title_line(title, lang) if title.kind == "episode" else name_of(title, lang),
@@ -88,7 +88,7 @@ def title_row(title: Title, lang: str) -> Row:
 
 
 def title_details(title: Title, lang: str, forbidden: str) -> Row:
-    """Return a title with all its facts as a model reads it."""
+    """Return a title with all its facts, for the model."""
     return {
         **title_row(title, lang),
         "genres": list(title.genres),
@@ -102,7 +102,7 @@ def title_details(title: Title, lang: str, forbidden: str) -> Row:
 
 
 def playback_row(playback: Playback, lang: str) -> Row:
-    """Return what plays as a model reads it; times in seconds."""
+    """Return a playback for the model; times in seconds."""
     title = playback.title
     return {
         "state": playback.state,
@@ -114,7 +114,7 @@ def playback_row(playback: Playback, lang: str) -> Row:
 
 
 def playback_view(playback: Playback, lang: str) -> PlayerView:
-    """Return what plays for the screen."""
+    """Return a playback for the screen."""
     title, length = playback.title, playback.title.duration if playback.title else None
     if title is None:
         return PlayerView(state="stopped", title=said("nothing", lang), volume=playback.volume)
@@ -127,7 +127,7 @@ def playback_view(playback: Playback, lang: str) -> PlayerView:
 
 
 def clock(seconds: int) -> str:
-    """Return a position as a player shows it."""
+    """Return a position in minutes and seconds."""
     return f"{seconds // 60}:{seconds % 60:02}"
 
 

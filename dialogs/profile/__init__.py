@@ -14,7 +14,7 @@ from dialogs.profile.tools import export_profile, show_profile
 from prompts import form_texts, sentence
 
 UNASKED: JsonDict = {"asked": False}
-"""Marks a field that is stored when the user tells it, and never asked for."""
+"""The mark of a field that is stored when the user tells it, and never asked for."""
 NAME: JsonDict = {**UNASKED, NAMES_USER: True}
 TOLD = ("name", "home")
 
@@ -31,7 +31,7 @@ class Profile(BaseModel):
 
 
 async def user_lines(context: Context, store: BaseStore, lang: str) -> Sequence[str]:
-    """Return what the supervisor is told of the user: the noted goal, and the fields in `TOLD`."""
+    """Return the supervisor's lines on the user: the noted goal, and the fields in `TOLD`."""
     intent, form = await intent_of_user(store, context.user), await form_of_user(store, context.user)
     labels = form_texts("profile", lang)
     facts = "; ".join(f"{labels[name]['label']}: {form[name]}" for name in TOLD if form.get(name))

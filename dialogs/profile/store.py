@@ -1,4 +1,4 @@
-"""What long-term memory holds of a user's profile."""
+"""A user's profile in long-term memory."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from langgraph.store.base import BaseStore
 from agents.memory.store import namespace_of
 
 INTENT = "professional_intent"
-"""The fact that the observer notes."""
+"""The key of the fact that the observer notes."""
 
 
 async def form_of_user(store: BaseStore | None, user: str) -> Mapping[str, object]:
@@ -17,6 +17,6 @@ async def form_of_user(store: BaseStore | None, user: str) -> Mapping[str, objec
 
 
 async def intent_of_user(store: BaseStore | None, user: str) -> str:
-    """Return the user's professional goal, as the observer noted it; empty if it is not known."""
+    """Return the user's professional goal from the observer; empty if it is not known."""
     item = await store.aget(namespace_of(user, "facts"), INTENT) if store else None
     return str(item.value["text"]) if item else ""

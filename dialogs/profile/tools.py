@@ -56,7 +56,7 @@ async def export_profile(format: Literal["markdown", "json"], runtime: Runtime) 
 async def _form(runtime: Runtime) -> Mapping[str, object]:
     """Return the user's profile.
 
-    Until the dialog begins in a thread its state has none; where others read along it has only what was said there.
+    Before the dialog begins in a thread, its state has none; where others read along, it has only that thread's values.
     """
     form = runtime.state["form"]
     if (form and not runtime.context.is_shared) or runtime.store is None:

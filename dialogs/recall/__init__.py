@@ -1,4 +1,4 @@
-"""What earlier conversations have found out: kept at their ends, told, corrected and deleted at the user's word."""
+"""Facts from earlier conversations: kept at their ends, and told, corrected and deleted at the user's word."""
 
 from dialogs import Dialog
 from dialogs.recall.commands import command_line, export, forget, memory

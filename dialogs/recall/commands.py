@@ -1,4 +1,4 @@
-"""`/memory`, `python -m app memory`, and what is deleted and exported of a person."""
+"""`/memory`, `python -m app memory`, and the deletion and export of a person's entries."""
 
 import uuid
 from collections.abc import Awaitable, Collection, Sequence
@@ -21,7 +21,7 @@ command_line = typer.Typer(name="memory")
 
 
 async def _memory(call: CommandCall) -> str:
-    """List, correct (`correct 3 text`) or delete (`delete 3 4`, and then with `yes`) what is kept."""
+    """List, correct (`correct 3 text`) or delete (`delete 3 4`, and then with `yes`) the kept entries."""
     owner, recall = owner_of(call.thread, call.user, is_shared=call.is_shared), call.services.get(Recall)
     kept = {entry.number: entry for entry in await recall.of(owner)}
     verb, *words = call.argument.split() or [""]
@@ -38,7 +38,7 @@ async def _memory(call: CommandCall) -> str:
         return f"{said('delete', call.lang, items=items)} /memory {call.argument} {YES}"
     changes = {str(entry.number): (_value(entry), {**_value(entry), "text": text} if text else None) for entry in own}
     place = {"message": uuid.uuid4().hex, "speaker": "recall", "tool": f"{verb}_memory", "call": "command"}
-    # "Undo" in the conversation takes it back.
+    # "Undo" in the conversation takes the change back.
     await call.services.get(Memory).undo.enter(ToolWrite(thread=call.thread, user=call.user, **place), ITEMS, changes)
     await recall.save(owner, {entry.number: text for entry in own})
     return said("corrected" if text else "deleted", call.lang, items=items)
@@ -52,14 +52,14 @@ memory = SlashCommand(name="memory", run=_memory, description=lambda lang: said(
 
 
 async def forget(services: Services, thread: str, users: Collection[str]) -> None:
-    """Delete what a thread has left behind, and all that is kept of these users."""
+    """Delete the entries of a thread, and all entries of these users."""
     await services.get(Recall).erase("", thread=thread)
     for user in users:
         await services.get(Recall).erase(user)
 
 
 async def export(services: Services, user: str, lang: str) -> Sequence[Section]:
-    """Return what is kept of a user, in groups as well."""
+    """Return the entries of a user, in groups as well."""
     rows = await services.get(Recall).entries(user)
     return [Section(key="memory", title=said("title", lang), rows=rows, lines=[str(row["text"]) for row in rows])]
 

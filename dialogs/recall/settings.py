@@ -1,4 +1,4 @@
-"""What an operator can set for long-term memory; `.env.example` beside this file explains each."""
+"""An operator's settings of long-term memory; `.env.example` beside this file explains each."""
 
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict

@@ -1,4 +1,4 @@
-"""What a model says of a conversation that has ended: made beside the conversation, and kept as data."""
+"""A model's summaries of ended conversations: made beside the conversations, and kept as data."""
 
 import asyncio
 import logging
@@ -23,16 +23,16 @@ from prompts import prompt, sentence
 
 LOG = logging.getLogger(__name__)
 SECONDS, LOOKS, MOST_TRIES = 60.0, 2.0, 3
-"""Seconds that a model may take, seconds between two looks at what has ended, and times that an end is tried."""
+"""The most seconds of a model, the seconds between two looks for ends, and the most tries of an end."""
 LEASE_MS = 300_000
-"""Milliseconds after which an end that was taken is taken again: its process has ended, or its model has failed."""
+"""Milliseconds after which a taken end is taken again: its process has ended, or its model has failed."""
 MOST_READ, MOST_LINES, LONGEST_LINE, MOST_TOKENS = 200, 40, 400, 300
-"""Lines of a thread that are looked at, that a model reads, characters of each, and tokens of its summary."""
+"""The most lines of a thread that are read, and that a model gets; characters of each; tokens of the summary."""
 
 
 @dataclass(frozen=True)
 class Summaries:
-    """Sums up what has ended, one end after the other."""
+    """Sums ended conversations up, one after the other."""
 
     memory: Memory
     recall: Recall
@@ -59,7 +59,7 @@ class Summaries:
             new = [line for line in new if TO in line.metadata]
         texts = [f"{line.role}: {' '.join(line.text.split())[:LONGEST_LINE]}" for line in new[-MOST_LINES:]]
         role = SystemMessage(prompt("recall/summary", due.lang), additional_kwargs=notes(lang=due.lang))
-        # What people and models have said is nobody's order.
+        # The words of people and models must not be read as orders.
         data = HumanMessage(sentence("recall/phrases", "conversation", due.lang, lines="\n".join(texts)))
         async with asyncio.timeout(SECONDS):
             return (await reply([self.model], [role, data], [], Listener("recall", _unheard))).text
@@ -67,7 +67,7 @@ class Summaries:
 
 @asynccontextmanager
 async def open_services(services: Services) -> AsyncIterator[Sequence[object]]:
-    """Yield what is kept; with a model, what ends during the block or ended before it is summed up.
+    """Yield the kept entries; with a model, sum up the conversations that end during the block, or ended before it.
 
     Raises:
         ConfigError: the model's key or package is missing.
@@ -91,4 +91,4 @@ async def open_services(services: Services) -> AsyncIterator[Sequence[object]]:
 
 
 def _unheard(_: Event) -> None:
-    """Nobody is told of a summary in the making."""
+    """Drop an event: no door shows the making of a summary."""

@@ -1,4 +1,4 @@
-"""Web addresses in one form, so that one page is recognised under different spellings."""
+"""Web addresses in one form: different spellings of one page are equal."""
 
 import re
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -11,9 +11,9 @@ _TRACKING = re.compile(
 
 
 def canonical(url: str) -> str:
-    """Return an address for comparing: one scheme, no `www.`, no fragment, no tracking, parameters in order.
+    """Return an address for comparisons: one scheme, no `www.`, no fragment, no tracking, parameters in order.
 
-    Any other address than http and https is returned as it is: a document of one's own has its section in the fragment.
+    An address of another scheme than http and https stays: a document of one's own has its section in the fragment.
     """
     try:
         parts = urlsplit(url.strip())

@@ -1,4 +1,4 @@
-"""`python -m app research`: which sources can be searched."""
+"""`python -m app research`: the sources of searches, and the vectors of one's own documents."""
 
 from dataclasses import asdict
 
@@ -43,7 +43,7 @@ async def embed(context: typer.Context) -> CommandResult:
         try:
             cost = await vectors.add()
         except Exception as failure:
-            # Clients raise what they like; what was made before it is kept.
+            # Clients raise errors of many types; the vectors made before are kept.
             raise UsageError(f"{vectors.model.name} makes no vectors: {cause_of(failure)}") from failure
     line = (
         f"{cost.passages} passages were sent to {vectors.model.name}: {cost.characters} characters in"

@@ -13,14 +13,14 @@ from prompts import sentence
 
 LOG = logging.getLogger(__name__)
 CONSTANT = 60
-"""Weakens the first ranks in reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)."""
+"""The constant that weakens the first ranks in reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)."""
 MOST_KEPT = 500
-"""Searches that are kept, the newest."""
+"""The number of kept searches, the newest ones."""
 
 
 @dataclass(frozen=True)
 class Composite:
-    """A retriever made of retrievers; `sort` names its sentence in `prompts/<lang>/retrievers.toml`."""
+    """A retriever made of retrievers; `sort` is its key in `prompts/<lang>/research/retrievers.toml`."""
 
     sort: ClassVar[str]
     name: str
@@ -28,17 +28,17 @@ class Composite:
 
     @property
     def reaches_out(self) -> bool:
-        """Whether any of its retrievers carries the query to somebody outside."""
+        """Whether any of its retrievers sends the query outside."""
         return any(retriever.reaches_out for retriever in self.retrievers)
 
     def description(self, lang: str) -> str:
-        """Return what its retrievers are good for."""
+        """Return the purposes of its retrievers."""
         descriptions = [retriever.description(lang) for retriever in self.retrievers]
         return sentence("research/retrievers", self.sort, lang, names="; ".join(descriptions))
 
 
 async def asked(retriever: Retriever, query: str, limit: int, lang: str) -> Results:
-    """Return what a retriever found, or its failure; a bug in one retriever does not stop the others."""
+    """Return the results of a retriever, or its failure; a bug in one retriever does not stop the others."""
     try:
         return await retriever.search(query, limit=limit, lang=lang)
     except SearchFailed as failure:
@@ -56,10 +56,10 @@ class FirstOf(Composite):
     sort: ClassVar[str] = "first_of"
 
     async def search(self, query: str, *, limit: int, lang: str) -> Results:
-        """Return what the first that found something has; see `Retriever`.
+        """Return the results of the first retriever that found something; see `Retriever`.
 
         Raises:
-            SearchFailed: none found anything, and all of them failed.
+            SearchFailed: all of them failed.
         """
         failures: dict[str, str] = {}
         is_empty = False
@@ -76,7 +76,7 @@ class FirstOf(Composite):
 
 @dataclass(frozen=True)
 class Together(Composite):
-    """Asks all at the same time; those that fail are named in the results."""
+    """Asks all its retrievers at the same time; the results name those that fail."""
 
     sort: ClassVar[str] = "together"
 
@@ -103,13 +103,13 @@ def fused(rankings: Sequence[Sequence[FoundDocument]]) -> list[FoundDocument]:
 
 
 def _key(document: FoundDocument) -> tuple[str, ...]:
-    # A picture is not the page that shows it, and each part of a page counts by itself.
+    # A picture differs from the page that shows it, and each part of a page counts by itself.
     return canonical(document.url), document.part, document.image.url if document.image else ""
 
 
 @dataclass
 class SearchCache:
-    """What searches have found within the last `seconds`, while this process runs. It keeps no query.
+    """The results of searches within the last `seconds`, while this process runs. It keeps no query.
 
     `now` tells the Unix time in seconds.
     """
@@ -124,7 +124,7 @@ class SearchCache:
         return results if self.now() - at < self.seconds else None
 
     def put(self, asked: tuple[object, ...], results: Results) -> None:
-        """Keep what was found for this."""
+        """Keep the results of this search."""
         if len(self._kept) >= MOST_KEPT:
             del self._kept[next(iter(self._kept))]
         self._kept[_hashed(asked)] = self.now(), results
@@ -140,7 +140,7 @@ def _hashed(asked: tuple[object, ...]) -> str:
 
 @dataclass(frozen=True)
 class Bounded:
-    """Asks another retriever, for `timeout` seconds at most, unless the cache has what it found."""
+    """Asks another retriever, for `timeout` seconds at most, unless the cache has its results."""
 
     inner: Retriever
     timeout: float
@@ -153,7 +153,7 @@ class Bounded:
 
     @property
     def reaches_out(self) -> bool:
-        """Whether the other retriever carries the query to somebody outside."""
+        """Whether the other retriever sends the query outside."""
         return self.inner.reaches_out
 
     def description(self, lang: str) -> str:

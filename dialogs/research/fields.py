@@ -1,4 +1,4 @@
-"""Read single values out of what a search service answered: anything may be missing or of another type."""
+"""Read single values from the answer of a search service: any value may be missing or of another type."""
 
 import html
 import re
@@ -10,7 +10,7 @@ from agents.events.views import is_web
 from agents.language.text.clean import clean
 
 LONGEST_TEXT = 4_000
-"""Characters of a snippet, and of any other text of a service."""
+"""The most characters of a snippet, and of any other text of a service."""
 LONGEST_ADDRESS = 2_000
 _TAG = re.compile(r"<[^<>]*>")
 _SPACES = re.compile(r"\s+")
@@ -25,7 +25,7 @@ def rows(answer: object, name: str) -> list[Mapping[str, object]]:
 def text(row: Mapping[str, object], *names: str) -> str:
     """Return the first text that a row has under one of the names: on one line, without markup."""
     value = _first(row, names)
-    # Twice, because snippets come with tags, with escaped letters, and with escaped tags.
+    # Tags go twice, because snippets come with tags, with escaped letters, and with escaped tags.
     bare = _TAG.sub("", html.unescape(_TAG.sub("", value)))
     return _SPACES.sub(" ", clean(bare)).strip()[:LONGEST_TEXT]
 

@@ -1,8 +1,8 @@
-"""What an operator can set for searches; `.env.example` beside this file explains each.
+"""An operator's settings of searches; `.env.example` beside this file explains each.
 
-SEARCH_SOURCES is written so: `documents, wikipedia, web: searxng + ddgs > tavily`.
+The form of SEARCH_SOURCES: `documents, wikipedia, web: searxng + ddgs > tavily`.
 
-A comma separates the retrievers that can be chosen. `+` asks several at once; `>` asks the next one when the former one
+A comma separates the choosable retrievers. `+` asks several at once; `>` asks the next one when the former one
 fails or finds nothing, and binds more loosely than `+`. `name:` before them names the combination.
 """
 
@@ -23,19 +23,19 @@ _NAME = re.compile("[a-z][a-z0-9_]{0,30}")
 
 @dataclass(frozen=True)
 class RetrieverPlan:
-    """A choosable retriever: alternatives in their order, each of them sources that are asked at once."""
+    """A choosable retriever: alternatives in their order, each a group of sources that are asked at once."""
 
     name: str
     alternatives: Sequence[Sequence[str]]
 
     @property
     def sources(self) -> list[str]:
-        """The names of all sources that it needs."""
+        """The names of all its sources."""
         return [name for group in self.alternatives for name in group]
 
 
 def read_plans(text: str) -> list[RetrieverPlan]:
-    """Return the plans of a setting. Raises ValueError if it is malformed; the message says how."""
+    """Return the plans of a setting. Raises ValueError, with the fault: the setting is malformed."""
     plans = [_plan(entry) for entry in text.split(",") if entry.strip()]
     names = [plan.name for plan in plans]
     if len(set(names)) < len(names):
@@ -56,7 +56,7 @@ def _plan(entry: str) -> RetrieverPlan:
 
 
 class ResearchSettings(BaseSettings):
-    """The sources, and how they are asked."""
+    """The sources of searches, and their limits."""
 
     model_config = SettingsConfigDict(extra="ignore")
 
@@ -86,7 +86,7 @@ class ResearchSettings(BaseSettings):
 
     @model_validator(mode="after")
     def _complete(self) -> "ResearchSettings":
-        """Check that the sources exist and have the settings that they need, and that addresses can be used."""
+        """Check that the sources exist and have their settings, and that addresses can be used."""
         sources = retrievers.discover()
         for name in dict.fromkeys(name for plan in self.search_sources for name in plan.sources):
             if name not in sources:

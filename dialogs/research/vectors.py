@@ -1,4 +1,4 @@
-"""Vectors of the indexed passages, by a model of embeddings: a SQLite file beside the index, which can be made anew."""
+"""Vectors of the indexed passages, by a model of embeddings: a replaceable SQLite file beside the index."""
 
 import asyncio
 import hashlib
@@ -21,8 +21,8 @@ from agents.errors import ConfigError
 from agents.sources.documents.index import DocumentIndex, Passage
 
 AT_ONCE = 64  # Passages in a request.
-LONGEST_QUERY = 2_000  # Characters of a query that are sent.
-PATIENCE = 60.0  # Seconds that a request may take.
+LONGEST_QUERY = 2_000  # The most sent characters of a query.
+PATIENCE = 60.0  # The most seconds of a request.
 LOCAL = ("localhost", "127.0.0.1", "::1")
 TABLE = """
 CREATE TABLE IF NOT EXISTS vectors (
@@ -68,7 +68,7 @@ async def embedding_model(
             "base_url": base_url or None,
             "api_key": key or SecretStr("none"),
             "http_async_client": http,
-            # The client would count tokens by a table that it downloads, and send tokens where servers take text.
+            # The client would count tokens by a downloaded table, and send tokens where servers take text.
             "check_embedding_ctx_length": False,
         }
         yield EmbeddingModel(name, OpenAIEmbeddings.model_validate(settings), urlsplit(base_url).hostname in LOCAL)
@@ -80,7 +80,7 @@ def _client(provider: str, model: str) -> Embeddings:
     except ImportError:
         raise ConfigError(f"EMBEDDINGS_MODEL: pip install langchain langchain-{provider}") from None
     except Exception as wrong:
-        # The packages raise what they like: ValidationError, ValueError, errors of their clients.
+        # The packages raise many types: ValidationError, ValueError, errors of their clients.
         raise ConfigError(f"EMBEDDINGS_MODEL: {provider}:{model} cannot be used ({type(wrong).__name__})") from None
     assert isinstance(embeddings, Embeddings)  # so promises init_embeddings for a name
     return embeddings
@@ -88,7 +88,7 @@ def _client(provider: str, model: str) -> Embeddings:
 
 @dataclass(frozen=True)
 class Cost:
-    """What vectors have cost: what was sent now, and what all of them take."""
+    """The cost of vectors: the passages and characters sent now, the time, and the bytes of all vectors."""
 
     passages: int
     characters: int
@@ -104,10 +104,10 @@ class Vectors:
         self.path = index.path.with_suffix(".vectors.db")
 
     async def add(self) -> Cost:
-        """Have vectors made of passages that have none, and drop those of passages that are gone.
+        """Let the model make the missing vectors of passages, and drop those of deleted passages.
 
         Raises:
-            Exception: what the model's client raises; the vectors that were made before are kept.
+            Exception: an error of the model's client; the vectors made before are kept.
         """
         begun, passages = time.monotonic(), await asyncio.to_thread(self._index.passages)
         digests = {number: _digest(passage) for number, passage in passages.items()}
@@ -126,7 +126,7 @@ class Vectors:
         """Return the passages with the vectors nearest to a query's, the nearest first.
 
         Raises:
-            Exception: what the model's client raises.
+            Exception: an error of the model's client.
         """
         vector = array("f", _packed(await self.model.client.aembed_query(query[:LONGEST_QUERY])))
         return await asyncio.to_thread(self._nearest, vector, limit)
@@ -141,7 +141,7 @@ class Vectors:
         return [passage for passage, digest in there if _digest(passage) == digest]
 
     def _without_vector(self, digests: Mapping[int, bytes]) -> list[int]:
-        """Return the passages that have no vector of this model, once the vectors of what is gone are deleted.
+        """Delete the vectors of deleted passages; return the passages without a vector of this model.
 
         A file that was read again has new numbers for its passages; their texts are mostly the same.
         """
@@ -154,7 +154,7 @@ class Vectors:
         return [number for number, digest in digests.items() if digest not in vectors]
 
     def _opened(self) -> sqlite3.Connection:
-        # A vector tells something of its text.
+        # Only the owner may read the file: a vector reveals something of its text.
         self.path.touch(0o600)
         database = sqlite3.connect(self.path, timeout=30)
         database.execute(TABLE)

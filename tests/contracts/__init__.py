@@ -1,1 +1,1 @@
-"""What the repository promises as a whole: layers, prompts, docs, settings."""
+"""Promises of the repository as a whole: layers, prompts, docs, settings."""

@@ -4,7 +4,7 @@ from tests.support.changed_tests import matching_tests
 
 
 def test_a_test_file_matches_itself() -> None:
-    """Who changes a test runs it."""
+    """A change of a test file runs this file."""
     assert "tests/engine/traces/test_switch.py" in matching_tests(["tests/engine/traces/test_switch.py"])
 
 

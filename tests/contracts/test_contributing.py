@@ -1,4 +1,4 @@
-"""What a newcomer does first, and does wrong first, tried in a copy of the repository."""
+"""A newcomer's first steps and first mistakes, in a copy of the repository."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What is deployed: the files name what exists."""
+"""The files for deployment name only things that exist."""
 
 import json
 import tomllib

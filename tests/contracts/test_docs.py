@@ -1,4 +1,4 @@
-"""What the documents say is so."""
+"""The claims of the documents are true."""
 
 import itertools
 import re
@@ -49,7 +49,7 @@ def test_the_drawing_is_true(capsys: pytest.CaptureFixture[str], house: Path) ->
 @pytest.mark.parametrize(("document", "fewest"), [("docs/hardening.md", 60), ("SECURITY.md", 40)])
 @pytest.mark.needs(*EVERY_PART)
 def test_the_tests_that_hold_it_are_there(document: str, fewest: int) -> None:
-    """What was mended, and what is said of security, names files and functions of tests that exist."""
+    """The lists of fixes and of security name existing files and functions of tests."""
     tests = {file.relative_to(ROOT).as_posix(): file.read_text("utf-8") for file in (ROOT / "tests").rglob("test_*.py")}
     named = re.findall(r"`([\w/]*test_\w+\.py)((?:::\w+)*)", read(document))
     assert len(named) > fewest
@@ -168,7 +168,7 @@ def test_named_files_exist(document: Path) -> None:
 
 
 def test_the_index_lists_every_page() -> None:
-    """Whoever reads `docs/index.md` finds each page."""
+    """A reader of `docs/index.md` finds each page."""
     links = re.findall(r"\]\(([^)#:]+)", read("docs/index.md"))
     linked = {(ROOT / "docs" / link).resolve() for link in links}
     assert {document for document in DOCUMENTS if document.resolve() not in linked} == {ROOT / "docs/index.md"}

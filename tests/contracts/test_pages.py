@@ -29,7 +29,7 @@ PAGES = [
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.needs("profile")
 def test_a_page_works_as_it_stands(name: str, tmp_path: Path) -> None:
-    """Who copies the files of a page and types its commands sees what the page shows."""
+    """A reader who copies the files of a page and types its commands sees the page's output."""
     text = pages.page(name)
     steps = list(pages.steps(text))
     outputs = pages.play(pages.copy(tmp_path, pages.files(text)), steps)

@@ -19,7 +19,7 @@ def test_the_page_is_up_to_date() -> None:
 
 @pytest.mark.needs("planner", "profile")
 async def test_events_fit_their_schemas(chat: Chat) -> None:
-    """What doors and scripts get of a conversation with a hand-over, a tool and a question is what the page says."""
+    """The events of a conversation with a handoff, a tool and a question fit the schemas on the page."""
     chat.expects(
         supervisor=[Call("plan_things", {"brief": "milk"})],
         planner=[Call("add_todos", {"items": ["milk", "tea"]}), "Noted.", Call("delete_todos", {"numbers": [1, 2]})],

@@ -1,4 +1,4 @@
-"""What a start loads."""
+"""The modules that a start loads."""
 
 import re
 import subprocess

@@ -56,7 +56,7 @@ async def test_one_can_talk_in_a_language_that_is_a_few_files(german: Path) -> N
 
 
 def test_a_folder_without_texts_is_no_language(house: Path) -> None:
-    """What an editor or Python leaves beside the languages is not offered to users."""
+    """Folders of editors or of Python beside the languages are not offered to users."""
     shipped = prompts.languages()
     (house / "__pycache__").mkdir(exist_ok=True)
     (house / "notes").mkdir()
@@ -96,7 +96,7 @@ def test_no_code_names_a_language() -> None:
 
 
 def test_sections_are_completed_key_by_key(german: Path) -> None:
-    """What a section lacks is English; a list is taken whole, and so is a section that is keyed by words."""
+    """Missing keys of a section are English; a list is taken whole, and so is a section with words as keys."""
     (german / "words.toml").write_text('[forget]\nverbs = ["lösche"]\n[contractions]\n"gibts" = "gibt es"\n', "utf-8")
     prompts.read_anew()
     words, english = prompts.table("words", "de"), prompts.table("words", "en")

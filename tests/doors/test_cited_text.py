@@ -20,7 +20,7 @@ MESSAGE = Message(speaker="research", text=REPLY.text, citations=REPLY.citations
 
 
 def drawn(message: Message, *, color: bool) -> str:
-    """Return what a terminal gets."""
+    """Return the terminal's text."""
     stream = StringIO()
     console = Console(file=stream, force_terminal=color, color_system="standard" if color else None, width=60)
     LiveMarkdown(console, "en").show(message)

@@ -95,7 +95,7 @@ def asked(outcome: Mapping[str, Any]) -> str:
 
 
 def answered(outcome: Mapping[str, Any]) -> tuple[str, str]:
-    """Return who has said the last words of a run, and the words."""
+    """Return the speaker of a run's last message, and its text."""
     assert "__interrupt__" not in outcome
     last = outcome["messages"][-1]
     return last["name"], last["content"]
@@ -128,7 +128,7 @@ async def test_a_conversation_with_a_question_over_the_sdk(copy: Path) -> None:
 
 
 async def test_a_thread_is_a_value_over_the_sdk(copy: Path) -> None:
-    """Words stream under the id of the message; what a client puts into a thread is heard; a copy is whole."""
+    """Words stream under the id of the message; the assistant knows a client's values in a thread; a copy is whole."""
     async with serving(copy) as client:
         talk = Talk(client, (await client.threads.create())["thread_id"])
         streamed, final = set[str](), dict[str, Any]()

@@ -60,7 +60,7 @@ def data(tmp_path: Path) -> Path:
 def test_the_same_data_makes_the_same_weights(
     data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """To the byte; what was trained tells answers from changes of subject."""
+    """They are equal to the byte; the trained gate tells answers from changes of subject."""
     files = [data / "one.json", data / "two.json"]
     for file in files:
         monkeypatch.setattr("sys.argv", ["gate_training", "--data", str(data), "--out", str(file), "--json"])

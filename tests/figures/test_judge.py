@@ -77,7 +77,7 @@ def stand_in(body: dict[str, Any]) -> Reply:
 
 @dataclass
 class Done:
-    """What a run of the command left."""
+    """The result of a run of the command."""
 
     code: int
     out: str
@@ -155,7 +155,7 @@ async def test_a_model_that_refuses_the_key_is_given_up(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
 async def test_what_was_judged_is_printed_at_the_end(tmp_path: Path, end: signal.Signals) -> None:
-    """Who stops a long run gets its figures so far."""
+    """A stopped run prints its figures so far."""
     write_sets(tmp_path / "data")
     async with Provider.open(stand_in, pace=0.6) as server:
         options = ["--model", "openai:m", "--data", "data", "--json", "--set", "star_switch", "--at-once", "1"]

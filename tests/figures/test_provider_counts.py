@@ -1,4 +1,4 @@
-"""What the conversation with a provider's form counts: each fault once, and what was learnt apart from it."""
+"""The counts of a conversation with a provider's form: each fault once, and the lessons apart from them."""
 
 import pytest
 

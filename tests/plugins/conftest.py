@@ -1,4 +1,4 @@
-"""What the tests of plug-ins share with those of the doors."""
+"""Fixtures that the tests of plug-ins share with those of the doors."""
 
 from tests.doors.http.conftest import client
 

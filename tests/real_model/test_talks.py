@@ -89,7 +89,7 @@ async def talking(folder: Path) -> AsyncIterator[Assistant]:
 
 
 def shown(events: Sequence[Event]) -> Iterator[str]:
-    """Yield what a user saw: each message as a whole, and each stretch of what came piece by piece."""
+    """Yield the user's screen: each whole message, and each stretch of streamed pieces."""
     pieces = ""
     for event in events:
         if isinstance(event, Token):

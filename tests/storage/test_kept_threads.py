@@ -27,7 +27,7 @@ KEPT = {path.stem: path.read_text("utf-8") for path in (Path(__file__).parent / 
 
 
 async def said(assistant: Assistant, thread: str, text: str, device: str = "") -> list[str]:
-    """Return what is said to a message."""
+    """Return the answer to a message."""
     turn = Turn(thread=thread, text=text, device=device)
     return [event.text for event in [event async for event in assistant.play(turn)] if isinstance(event, Message)]
 

@@ -1,4 +1,4 @@
-"""What a turn asks of the database costs the same however many people are in it."""
+"""A turn's queries cost the same with any number of people in the database."""
 
 import re
 import sqlite3
@@ -33,9 +33,9 @@ FEW = (
     *("forgettings", "newest", "own", "seats", "seat_notes", "seat_words", "seat_watches"),
     *("CONSTANT", "update_doors", "worker_turns", "shop_customers", "shop_records", "media_viewers"),
 )
-"""What has few rows however many people talk: a row of constants, wishes to be forgotten, a short result, calls for a
-person and the words that wait for a door, the doors, turns that run, and what an operator enters: the shop, and who has
-which profile."""
+"""Tables with few rows for any number of people: a row of constants, wishes for deletion, a short result, calls for a
+person and the words that wait for a door, the doors, running turns, and an operator's entries: the shop, and the users'
+profiles."""
 READ = re.compile(r"\s*(SELECT|DELETE|UPDATE|WITH)\b", re.IGNORECASE)
 
 

@@ -22,7 +22,7 @@ class _Clocked(_REAL, metaclass=_Kind):
 
 
 def set_clock(clock: Path, seconds: float) -> None:
-    """Set a clock; whoever reads it meanwhile finds the old time or the new one."""
+    """Set a clock; a reader at that moment finds the old time or the new one."""
     written = clock.with_suffix(".new")
     written.write_text(str(seconds))
     written.replace(clock)
@@ -32,7 +32,7 @@ if __name__ == "__main__":
     clock = Path(sys.argv.pop(1))
     os.environ["TZ"] = "UTC"
     time.time = lambda: float(clock.read_text())
-    # What is stored names the class of a time.
+    # Stored values name the class of a time.
     _Clocked.__name__, _Clocked.__qualname__, _Clocked.__module__ = "datetime", "datetime", "datetime"
     datetime.datetime = _Clocked  # type: ignore[misc]
     runpy.run_module("app", run_name="__main__", alter_sys=True)

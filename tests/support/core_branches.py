@@ -1,4 +1,4 @@
-"""Tells how many branches of the core the last measured run of the tests took; fails if there are too few.
+"""Prints the share of the core's branches that the last measured run of the tests took; fails if it is too small.
 
 Reads a report of `coverage json` from the standard input.
 """

@@ -27,7 +27,7 @@ LATE = 1.5
 
 
 def calm(mock: LLMock) -> LLMock:
-    """Remove everything that was laid out."""
+    """Remove all prepared answers."""
     return mock.reset().tool_mode("off").add(Reply(text="stay", times=None, match=Match(tools=False)))
 
 
@@ -50,12 +50,12 @@ def patience(fault: Behavior) -> float:
 
 
 def says(text: str) -> Reply:
-    """Lay out an answer."""
+    """Prepare an answer."""
     return Reply(text=text, match=SPEAKER)
 
 
 def calls(name: str, **args: Any) -> Reply:
-    """Lay out a tool call."""
+    """Prepare a tool call."""
     return Reply(tool_calls=(ToolCall(name, args),), match=SPEAKER)
 
 
@@ -74,12 +74,12 @@ async def turn(assistant: Assistant, text: str) -> list[Event]:
 
 
 def errors(events: Sequence[Event]) -> list[str]:
-    """Return the codes of what went wrong."""
+    """Return the codes of the errors."""
     return [event.code for event in events if isinstance(event, Error)]
 
 
 def tools(events: Sequence[Event]) -> list[tuple[str, bool]]:
-    """Return the tools that were called, and whether they did their work."""
+    """Return the called tools, each with its success."""
     return [(event.tool, event.ok) for event in events if isinstance(event, ToolEnd)]
 
 

@@ -23,7 +23,7 @@ AT_MS = 1_760_000_000_000
 
 
 def says(text: str, speaker: str = "supervisor") -> list[Event]:
-    """Return an answer as it streams: its words, then the message."""
+    """Return the events of an answer: its words, then the message."""
     words = [Token(speaker=speaker, text=f"{word} ") for word in text.split()]
     return [*words, Message(speaker=speaker, text=text)]
 
@@ -48,7 +48,7 @@ class StandInForgetting:
 
 
 class StandInTranscript:
-    """Holds one thread, once something was said."""
+    """A transcript of one thread; the thread exists after its first message."""
 
     def __init__(self, said: list[TranscriptLine]) -> None:
         self._said = said
@@ -58,12 +58,12 @@ class StandInTranscript:
         return [ThreadInfo("me", "ann", 2, AT_MS, self._said[0].text)] if self._said else []
 
     async def lines(self, thread: str, **_: object) -> list[TranscriptLine]:
-        """Return what was said."""
+        """Return the lines of the transcript."""
         return self._said
 
 
 class StandIn:
-    """Play one list of events a turn; `pace` is the wait before each, in seconds."""
+    """An assistant that plays one list of events for each turn; `pace` is the wait before each event, in seconds."""
 
     reads = sees = True
     shortest_silence = 0
@@ -77,20 +77,20 @@ class StandIn:
         self.dialogs: Mapping[str, str] = {}
         """The dialogs to which the user can go, with their descriptions."""
         self.typed = TypedFile(Path(os.devnull))
-        """Where the REPL keeps what is typed."""
+        """The REPL's file of typed lines."""
         self.forgetting = StandInForgetting(self.lines)
         self.services = Services()
         self.greets_with = ""
-        """What a user is greeted with."""
+        """The greeting of a user."""
         self.languages: dict[str, str] = {}
-        """The language that each user has asked for."""
+        """The language that each user has chosen."""
         self._turns = list(turns)
         self._pace = pace
         self._stopped = asyncio.Event()
 
     @property
     def assistant(self) -> Assistant:
-        """Return it under the type that the doors want."""
+        """Return the stand-in as an `Assistant`, the type of the doors."""
         return cast(Assistant, self)
 
     async def greeting(self, user: str, lang: str) -> str:
@@ -102,7 +102,7 @@ class StandIn:
         return False
 
     async def play(self, turn: Turn) -> AsyncIterator[Event]:
-        """Yield the next turn's events, numbered; nothing but a message is left when it is stopped."""
+        """Yield the next turn's events, numbered; after a stop only a message is left."""
         self.heard.append(turn)
         self._stopped.clear()
         events = [TurnStart(text=turn.text, source=turn.source), *self._turns.pop(0)]
@@ -129,13 +129,13 @@ class StandIn:
         return True
 
     async def state(self, thread: str, user: str | None = None) -> dict[str, Any] | None:
-        """Return a state once something was said."""
+        """Return a state after the first message."""
         if not self.lines:
             return None
         return {"thread": thread, "is_active": True, "dialog": None, "paused": ["profile"], "turn": 2}
 
     async def preferences(self, user: str) -> Preferences:
-        """Return that nothing is set."""
+        """Return empty preferences."""
         return Preferences()
 
     async def last_message(self, thread: str, user: str) -> None:
@@ -146,12 +146,12 @@ class StandIn:
         return self.lines
 
     async def threads(self, user: str | None = None, **more: Any) -> list[ThreadInfo]:
-        """Return one thread once something was said."""
+        """Return one thread after the first message."""
         threads: list[ThreadInfo] = await self.memory.transcript.threads()
         return threads
 
     async def speak(self, user: str, lang: str) -> None:
-        """Note the language that a user has asked for."""
+        """Note a user's choice of language."""
         self.languages[user] = lang
 
     def prompt(self, dialog: str | None, lang: str) -> str:

@@ -31,7 +31,7 @@ async def served(
     settings: Settings | None = None,
     reader: FileReader | None = None,
 ) -> AsyncIterator[str]:
-    """Serve on a free port during the block; give the address."""
+    """Serve on a free port during the block; yield the address."""
     held: tuple[Key, ...] = read_keys(keys)
     app = service.make_app(assistant, held, callbacks, settings=settings, reader=reader)
     server = make_server(app, "127.0.0.1", 0, patience=1)
@@ -51,7 +51,7 @@ def by(key: str) -> dict[str, str]:
 
 
 async def streamed(client: httpx.AsyncClient, path: str, body: object, **headers: str) -> list[dict[str, Any]]:
-    """Return the events of a stream, each held against its number."""
+    """Return the events of a stream, and check the number of each."""
     asked = {"accept": "text/event-stream"} | {name.replace("_", "-"): value for name, value in headers.items()}
     async with client.stream("POST", path, json=body, headers=asked) as response:
         assert response.status_code == 200, await response.aread()

@@ -1,4 +1,4 @@
-"""A service over HTTP that answers as a test wants, faults included, and remembers each request."""
+"""A service over HTTP with a test's answers, faults included; it remembers each request."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ class Answer:
     pace: float = 0
     """Seconds before it is sent."""
     comes_after: float = 0
-    """Seconds for which nothing comes: the clock jumps, and the client gives up."""
+    """Seconds without an answer: the clock jumps, and the client gives up."""
 
 
 @dataclass(frozen=True)

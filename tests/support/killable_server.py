@@ -1,6 +1,6 @@
-"""The HTTP door as a process that can be killed and started again in a moment.
+"""The HTTP door in a process that a test can kill and start again in a moment.
 
-`python -m tests.support.killable_server` takes the lines that `killable_door` takes; their address is where it serves.
+`python -m tests.support.killable_server` takes the lines of `killable_door`; it serves at their address.
 """
 
 import asyncio
@@ -18,13 +18,13 @@ from tests.support.scripted_assistant import stage
 
 
 class KillableServer(KillableDoor):
-    """Start the server's process, and kill it."""
+    """A server's process that a test can start and kill."""
 
     module = "tests.support.killable_server"
 
 
 async def _serve(url: str, database: str) -> None:
-    """Serve until SIGTERM, with a model that repeats what it hears."""
+    """Serve until SIGTERM, with a model that repeats the user's words."""
     async with stage(Path(database), talker()) as assistant:
         app = make_app(assistant, ())
         port = urlsplit(url).port or 0
@@ -41,7 +41,7 @@ async def _serve(url: str, database: str) -> None:
 
 
 async def _warm() -> None:
-    """Load once what every process would load anew."""
+    """Load the common modules once, before the forks."""
     with tempfile.TemporaryDirectory() as folder:
         async with stage(Path(folder) / "warm.db", talker()) as assistant:
             make_app(assistant, ()).openapi()

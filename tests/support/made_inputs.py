@@ -1,10 +1,10 @@
-"""How often a test tries inputs that are made up: always the same ones, and however long one takes."""
+"""Settings of tests with generated inputs: the same inputs in each run, and no deadline."""
 
 from hypothesis import HealthCheck, Phase, settings
 
 
 def tried(times: int) -> settings:
-    """Return the settings of a test that tries so many inputs."""
+    """Return the settings of a test with so many inputs."""
     phases = [Phase.explicit, Phase.generate, Phase.shrink]
     return settings(
         max_examples=times,

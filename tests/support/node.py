@@ -1,4 +1,4 @@
-"""Programs in JavaScript, run by Node.js; the packages that they need are installed into a folder of the test."""
+"""Programs in JavaScript, run by Node.js; a folder of the test has their packages."""
 
 import asyncio
 import shutil
@@ -11,7 +11,7 @@ needs_node = pytest.mark.skipif(NODE is None, reason="node is missing: apt-get i
 
 
 async def installed(folder: Path, *packages: str) -> None:
-    """Install packages of npm into a folder; skip the test where that cannot be done."""
+    """Install packages of npm into a folder; skip the test if that fails."""
     if NPM is None:
         pytest.skip("npm is missing: apt-get install npm")
     flags = ("--prefix", str(folder), "--no-audit", "--no-fund", "--ignore-scripts", "--silent")
@@ -21,7 +21,7 @@ async def installed(folder: Path, *packages: str) -> None:
 
 
 async def node(program: str, folder: Path) -> str:
-    """Run a program (an ECMAScript module) in a folder and return what it prints."""
+    """Run a program (an ECMAScript module) in a folder and return its output."""
     assert NODE is not None
     (folder / "program.mjs").write_text(program, "utf-8")
     process = await asyncio.create_subprocess_exec(

@@ -1,4 +1,4 @@
-"""A session bus with a notification server that keeps everything it is asked to show."""
+"""A session bus with a notification server that keeps every notification."""
 
 import asyncio
 import shutil
@@ -24,7 +24,7 @@ CONFIG = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configurat
 
 @dataclass
 class Notifications:
-    """What a notification server was asked to show. As the specification wants, an existing id is replaced."""
+    """The notifications of a server. As specified, a notification with an existing id replaces the old one."""
 
     address: str
     capabilities: Sequence[str] = ("body", "body-markup")
@@ -36,7 +36,7 @@ class Notifications:
     """Whether it refuses to show anything."""
     refused: int = 0
     most: int | None = None
-    """How many it shows before whoever asks has to wait; None: any number."""
+    """The number of notifications before a caller has to wait; None: no limit."""
 
     async def serve(self, connection: DBusConnection) -> None:
         """Answer calls until cancelled."""
@@ -63,7 +63,7 @@ class Notifications:
 
 @asynccontextmanager
 async def session_bus(folder: Path) -> AsyncIterator[str]:
-    """Run a session bus and yield its address; skip the test where there is no dbus-daemon."""
+    """Run a session bus and yield its address; skip the test without a dbus-daemon."""
     if (program := shutil.which("dbus-daemon")) is None:
         pytest.skip("this machine has no dbus-daemon")
     config = folder / "bus.conf"
@@ -80,7 +80,7 @@ async def session_bus(folder: Path) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def notification_server(address: str) -> AsyncIterator[Notifications]:
-    """Let a notification server stand on a bus during the block."""
+    """Run a notification server on a bus during the block."""
     server = Notifications(address)
     async with await open_dbus_connection(address) as connection:
         await connection.send(message_bus.RequestName(NAME))

@@ -1,4 +1,4 @@
-"""A model that obeys every user, and says aloud everything it can read."""
+"""A model that obeys every user, and recites its whole prompt."""
 
 import json
 import re
@@ -15,10 +15,10 @@ _ORDER = re.compile(r"call (\w+) ?(.*)", re.DOTALL)
 
 
 class Obeying(Script):
-    """Do what the user orders: "call TOOL {arguments}"; after a call, and to anything else, recite the whole prompt."""
+    """A model that obeys "call TOOL {arguments}"; after a call, and to anything else, it recites the whole prompt."""
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
-        """Return the ordered call, by the dialog that has the tool, else everything that the prompt says."""
+        """Return the ordered call, by way of the tool's dialog, else the whole prompt."""
         words = user_words(messages)
         order = _ORDER.fullmatch(words[-1]) if words else None
         dialog = "profile" if order and order[1] in PROFILE_TOOLS else "planner"

@@ -14,7 +14,7 @@ Chunk = dict[str, Any] | str
 Reply = Sequence[Chunk] | bytes
 """A stream, or everything that is sent before the connection ends."""
 Answer = Callable[[dict[str, Any]], Reply]
-"""Chooses the reply to a request."""
+"""A function that chooses the reply to a request."""
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 
 
@@ -26,11 +26,11 @@ class Provider:
     pace: float
     url: str = ""
     bodies: list[dict[str, Any]] = field(default_factory=list)
-    """The requests that it got."""
+    """The bodies of the requests."""
     sent: int = 0
-    """How many chunks it has sent."""
+    """The number of chunks sent."""
     left: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when a client has left in the middle of a reply."""
+    """An event that is set when a client leaves in the middle of a reply."""
     _sending: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     @classmethod
@@ -43,7 +43,7 @@ class Provider:
             yield provider
 
     async def has_sent(self, chunks: int) -> None:
-        """Wait until so many chunks have been sent."""
+        """Wait until the provider has sent so many chunks."""
         async with asyncio.timeout(120), self._sending:
             await self._sending.wait_for(lambda: self.sent >= chunks)
 
@@ -58,7 +58,7 @@ class Provider:
         try:
             head, body = await read_request(reader)
             if head.startswith("GET ") or " /api/" in head:
-                # It tells nothing about itself.
+                # The provider answers no question about itself.
                 writer.write(b"HTTP/1.1 404 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
                 return
             self.bodies.append(body)
@@ -124,7 +124,7 @@ def end(reason: str) -> dict[str, Any]:
 
 
 def usage(asked: int, answered: int, cached: int) -> dict[str, Any]:
-    """Return the chunk that tells what a reply cost, in tokens."""
+    """Return the chunk with the usage of a reply, in tokens."""
     spent = {"prompt_tokens": asked, "completion_tokens": answered, "total_tokens": asked + answered}
     details = {"prompt_tokens_details": {"cached_tokens": cached}}
     return {"object": "chat.completion.chunk", "choices": [], "usage": {**spent, **details}}

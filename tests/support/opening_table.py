@@ -1,8 +1,8 @@
-"""What people say to begin something, by dialog and language, and who acts on it under `local:rules`.
+"""People's opening sentences, by dialog and language, and the speakers that take them under `local:rules`.
 
 A table is `tests/dialogs/<name>/openings/<lang>.txt`, one sentence on each line. `python -m
 tests.support.opening_table` says every sentence in a new conversation. It prints the outcome of those that neither the
-dialog nor one of its tools took.
+dialog nor one of its tools has taken.
 """
 
 import asyncio

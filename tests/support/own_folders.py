@@ -19,7 +19,7 @@ CONFIG = str(ROOT / "pyproject.toml")
 
 @contextmanager
 def mypy_cache() -> Iterator[str]:
-    """Hold what mypy knows of files already, alone: two that write it at once could spoil it."""
+    """Hold mypy's cache alone: two writers at once could spoil it."""
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -47,7 +47,7 @@ def overlay(root: Path) -> list[str]:
 
 
 def check(root: Path) -> int:
-    """Check a folder, and return the exit code of the first tool that finds something."""
+    """Check a folder, and return the exit code of the first tool with a finding."""
     python = [sys.executable, "-m"]
     own = overlay(root)
     if not own:

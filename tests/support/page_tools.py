@@ -1,4 +1,4 @@
-"""Tools that send the user to a page which hands a value back."""
+"""Tools that send the user to a page; the page returns a value."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ END = "https://shop.example/end?state=7&code="
 
 
 class Code(BaseModel):
-    """What the page hands back."""
+    """The page's result."""
 
     code: str = Field(pattern=r"^\d{4}$")
 

@@ -35,7 +35,7 @@ _SESSION = re.compile(r"```console\n(.*?)```", re.DOTALL)
 
 @dataclass(frozen=True)
 class Step:
-    """A command line for `python -m app`, in a language, and the output that the page promises."""
+    """A command line for `python -m app`, in a language, and the page's output of it."""
 
     shown: str
     """The line of the page."""
@@ -43,7 +43,7 @@ class Step:
     lang: str
     expected: tuple[str, ...]
     typed: str = ""
-    """What the command reads."""
+    """The command's standard input."""
 
 
 def page(name: str) -> str:
@@ -57,7 +57,7 @@ def files(text: str) -> dict[str, str]:
 
 
 def steps(text: str) -> Iterator[Step]:
-    """Yield what a page does, in order."""
+    """Yield the steps of a page, in order."""
     further = (f"me-{number}" for number in itertools.count(2))
     thread, lang = "", "en"
     for session in _SESSION.findall(text):
@@ -144,7 +144,7 @@ def _command(arguments: Sequence[str]) -> None:
 
 
 def same(expected: Sequence[str], output: str) -> bool:
-    """Tell whether an output is the one on a page."""
+    """Tell whether an output matches the one on a page."""
     pattern = "\n".join(re.escape(line.rstrip()).replace(ELLIPSIS, ".*") for line in expected)
     text = "\n".join(line.rstrip() for line in output.strip().splitlines())
     return bool(re.fullmatch(pattern.strip("\n"), text, re.DOTALL))

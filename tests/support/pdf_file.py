@@ -4,12 +4,12 @@ import zlib
 
 
 def pdf(text: str) -> bytes:
-    """Return a PDF file of one page that says a text."""
+    """Return a PDF file of one page with a text."""
     return pdf_of(f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET".encode())
 
 
 def pdf_of(page: bytes, pages: bytes = b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>") -> bytes:
-    """Return a PDF file whose page is drawn by these operators; `pages` is the list of its pages."""
+    """Return a PDF file with these drawing operators on its page; `pages` is the list of its pages."""
     content = zlib.compress(page)
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",

@@ -1,4 +1,4 @@
-"""Where the repository and the open data sets are."""
+"""The paths of the repository and of the open data sets."""
 
 from pathlib import Path
 

@@ -16,10 +16,10 @@ import psycopg
 
 ROLE, DATABASE = "dialogs", "dialogs"
 UNUSED = "postgres"
-"""Whoever runs the server if the tests run as root, whom it refuses."""
+"""The user that runs the server if the tests run as root, whom the server refuses."""
 PATIENCE = 120.0
 OPTIONS = {"listen_addresses": "", "max_connections": "400", "shared_buffers": "64MB", "fsync": "off"}
-"""Without `fsync` a killed server is up again at once; what it wrote is safe as long as the machine runs."""
+"""Without `fsync` a killed server is up again at once; its data is safe as long as the machine runs."""
 
 
 def programs() -> Path | None:
@@ -32,7 +32,7 @@ def programs() -> Path | None:
 
 
 class PostgresServer:
-    """A server with one database, which can be killed and started again."""
+    """A server with one database; a test can kill it and start it again."""
 
     def __init__(self, folder: Path, programs: Path, **options: str) -> None:
         self.folder, self._programs, self._options = folder, programs, {**OPTIONS, **options}
@@ -94,7 +94,7 @@ class PostgresServer:
     def kill(self) -> None:
         """Kill the server and all its processes at once, as a power cut would."""
         assert self._process
-        # The server's own way to die like that; what kills one process only leaves the others for a while.
+        # The server's own immediate shutdown; the kill of one process alone leaves the others for a while.
         self._process.send_signal(signal.SIGQUIT)
         self._process.wait()
 

@@ -1,4 +1,4 @@
-"""A copy of the prompts for a test to change. It is put right and given to the next test: copying takes 60 ms."""
+"""A copy of the prompts that a test may change. It is repaired for the next test: a new copy takes 60 ms."""
 
 import os
 import shutil
@@ -10,12 +10,12 @@ import prompts
 
 SHIPPED = prompts.FOLDER
 _spare: list[Path] = []
-"""Copies that nobody uses, each equal to the prompts."""
+"""Unused copies, each equal to the prompts."""
 
 
 @contextmanager
 def copied_prompts(folder: Path) -> Iterator[Path]:
-    """Lay a copy of the prompts into a folder that is not there yet, for the length of the block."""
+    """Make a new folder with a copy of the prompts, for the length of the block."""
     if _spare:
         _spare.pop().rename(folder)
     else:

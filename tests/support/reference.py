@@ -87,12 +87,12 @@ PARTS: Sequence[tuple[str, str, Sequence[Documented]]] = (
 CLASSES = [member for _, _, members in PARTS for member in members if isinstance(member, type)]
 TURN_PARTS = (Turn, Assistant)
 SKIPPED = {"Replied", "Guessed", "View"}
-"""Events that no door gets, and the base of the views."""
+"""Events without a door, and the base of the views."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a class, as written: its type, its default, and its docstring."""
+    """A field of a class: its type and its default as written, and its docstring."""
 
     type: str
     default: str
@@ -144,7 +144,7 @@ Fields may be added; a field is never renamed within one `v`."""
 
 
 def described(member: Documented) -> str:
-    """Return what there is to say of a class or a function."""
+    """Return the section of a class or a function."""
     if not isinstance(member, type):
         return f"### `{member.__name__}`\n\n```python\n{signature(member)}\n```\n\n{paragraph(inspect.getdoc(member))}"
     parts = [f"### `{member.__name__}`", paragraph(member.__doc__ and inspect.getdoc(member))]
@@ -181,7 +181,7 @@ def fields(kind: type) -> dict[str, Field]:
             if name.startswith("_") or annotation.startswith("ClassVar"):
                 continue
             text = _docstring(body[place + 1]) if place + 1 < len(body) else ""
-            # A field that is declared again keeps what its base says of it.
+            # A redeclared field keeps its base's docstring.
             text = text or (fields_by_name[name].text if name in fields_by_name else "")
             fields_by_name[name] = Field(_spelled_out(annotation, base), _default(node.value), text)
     return fields_by_name
@@ -232,7 +232,7 @@ def signature(function: Callable[..., Any], *, is_method: bool = False) -> str:
 
 
 def paragraph(text: str | None) -> str:
-    """Return a docstring as Markdown: a paragraph is one line, what is raised becomes a sentence, code stays code."""
+    """Return a docstring as Markdown: a paragraph is one line, a "Raises" block a sentence, and code stays code."""
     parts = []
     for part in (text or "").strip().split("\n\n"):
         if part.startswith("    "):
@@ -248,7 +248,7 @@ def paragraph(text: str | None) -> str:
 
 
 def prompt_table() -> str:
-    """Return the files of `prompts/en/` of no plug-in or dialog, each with its variables or what it says of itself."""
+    """Return the table of the common files of `prompts/en/`, each with its variables or its own description."""
     rows = []
     for path in sorted((prompts.FOLDER / FALLBACK).rglob("*")):
         name = path.relative_to(prompts.FOLDER / FALLBACK)
@@ -273,13 +273,13 @@ def prompt_table() -> str:
 
 
 def slash_table() -> str:
-    """Return the slash commands, with what each does."""
+    """Return the slash commands with their descriptions."""
     rows = [f"| `/{it.name}` | {cell(it.description(FALLBACK))} |" for it in commands().values()]
     return "\n".join(["| command | what |", "| --- | --- |", *rows])
 
 
 def event_parts() -> Iterator[str]:
-    """Yield each event that a door gets: what it says, and the fields that it adds."""
+    """Yield the section of each event for doors: its docstring, and its own fields."""
     for kind in event_kinds():
         needed = schema_of(kind)["required"]
         own = [(name.rstrip("_"), field.type) for name, field in fields(kind).items()]

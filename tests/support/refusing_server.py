@@ -7,7 +7,7 @@ from typing import Any
 from tests.support.odd_provider import Answer, Chunk, words
 
 Body = Callable[[str], object]
-"""Makes the body of a refusal of a field."""
+"""A function that makes the body of a field's refusal."""
 BODIES: dict[str, Body] = {
     "openai": lambda name: {"error": {"message": f"Unknown parameter: '{name}'.", "param": name, "code": "unknown"}},
     "azure": lambda name: {"error": {"message": f"Unrecognized request argument supplied: {name}", "param": None}},

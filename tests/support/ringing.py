@@ -1,4 +1,4 @@
-"""Reminders that ring somewhere: set them, and read what was told."""
+"""Reminders: set them, and read the notices that rang."""
 
 import time
 from pathlib import Path
@@ -14,7 +14,7 @@ async def remind(path: Path, text: str, *, ago: float, user: str = "me", thread:
 
 
 async def all_rang(memory: Memory) -> bool:
-    """Tell whether every notice has rung, and that is noted."""
+    """Tell whether every notice has rung and its ringing is noted."""
     return await memory.notices.due(2**53, None, "*") == []
 
 

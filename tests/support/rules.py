@@ -1,4 +1,4 @@
-"""The model of rules, for tests that want a conversation without a key; without its plug-in they are skipped."""
+"""The model of rules, for tests with a conversation without a key; without its plug-in they are skipped."""
 
 import pytest
 

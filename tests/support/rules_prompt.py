@@ -1,4 +1,4 @@
-"""A prompt as the model of rules reads it."""
+"""A prompt in the form for the model of rules."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,6 +7,6 @@ from langchain_core.messages import BaseMessage, SystemMessage
 
 
 def rules_prompt(messages: Sequence[BaseMessage], **facts: Any) -> list[BaseMessage]:
-    """Return a prompt whose facts hold the messages."""
+    """Return a prompt with the messages in its facts."""
     role = SystemMessage("You are an assistant.", additional_kwargs={"facts": {**facts, "history": messages}})
     return [role, *messages]

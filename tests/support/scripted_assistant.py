@@ -1,4 +1,4 @@
-"""A conversation on the real graph and a real database file; the test decides what the models say."""
+"""A conversation on the real graph and a real database file, with the test's own lines for the models."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -42,7 +42,7 @@ async def stage(
 ) -> AsyncIterator[Assistant]:
     """Open the application as it is, or changed, with these models, on the database file at `path`.
 
-    `given` are settings and services that are found before those of the plug-ins.
+    `given` are settings and services that come before those of the plug-ins.
     """
     speakers, watching = discovered()
     speakers = change(speakers)
@@ -91,23 +91,23 @@ async def script_lines(assistant: Assistant, thread: str = THREAD) -> list[str]:
 
 
 class Echo(Script):
-    """A supervisor that repeats what it heard."""
+    """A supervisor that repeats the last message."""
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
-        """Return the last message, or a greeting where there is none."""
+        """Return the last message, or a greeting without one."""
         words = user_words(messages)
         return (words and words[-1]) or "Hello, who are you?"
 
 
 class Planner(Script):
-    """Models that add to the to-dos what begins with "put"; they do not know words from another `life`."""
+    """Models that add texts with "put" to the to-dos; they do not know the messages of another `life`."""
 
     def __init__(self, life: int = 0) -> None:
         # A provider never gives two calls the same id, and neither may two lives.
         super().__init__(asked=[Asked("nobody", [], [])] * (1000 * life))
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
-        """Return what the role says next."""
+        """Return the role's next line."""
         last = [message for message in messages if message.type != "system"][-1]
         if role == "observer":
             return "stay"
@@ -133,7 +133,7 @@ class Gate(asyncio.Event):
 
 
 class Holding(Gate):
-    """A gate that tells when it has let all its pieces through."""
+    """A gate that reports when all its pieces have passed."""
 
     holds = False
 

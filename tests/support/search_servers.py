@@ -1,7 +1,7 @@
-"""Servers of others on this machine: searx over a local file, aimock's Tavily and its transcriber.
+"""Third-party servers on this machine: searx over a local file, aimock's Tavily and its transcriber.
 
 `apt-get install searx` brings the first (Debian 12), `npm install --global @copilotkit/aimock` the second. Both answer
-from what a test lays out, and reach nothing outside.
+from a test's own data, and reach nothing outside.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ async def tavily(answers: Mapping[str, Sequence[Mapping[str, Any]]]) -> AsyncIte
 
 @asynccontextmanager
 async def transcriber(text: str) -> AsyncIterator[str]:
-    """Run aimock, which hears this text in every recording, and return its address."""
+    """Run aimock with this text as the transcript of every recording, and return its address."""
     port = free_port()
     command = (str(NODE), "-e", TRANSCRIBER, _module(), str(port), text)
     async with _running(*command, environment=dict(os.environ), probe=f"http://127.0.0.1:{port}/health") as url:
@@ -89,7 +89,7 @@ def _module() -> str:
 
 
 def _settings(port: int, data: Path) -> dict[str, Any]:
-    """Return searx's settings: two engines, which read the file and nothing else."""
+    """Return searx's settings: two engines that read the file alone."""
 
     def engine(name: str, category: str, template: str, columns: str, only: str) -> dict[str, Any]:
         return {

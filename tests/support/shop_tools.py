@@ -23,7 +23,7 @@ ORDERS = {
 }
 SHOES, HAT, COAT = ORDERS
 BEGIN: list[Line] = [Call("plan_things", {"brief": "send something back"})]
-"""How the supervisor passes a customer on to the speaker with the tools."""
+"""The supervisor's handoff of a customer to the speaker with the tools."""
 ASKED = "selector: Which order? [Blue shoes | Red hat | Green coat]"
 
 
@@ -36,7 +36,7 @@ class Order(BaseModel):
 
 
 class Address(BaseModel):
-    """Where a parcel shall be fetched."""
+    """The address of a pickup."""
 
     street: str | None = Field(default=None, min_length=3)
     zip: int | None = None
@@ -100,7 +100,7 @@ async def refund(runtime: Runtime) -> str:
 
 
 RETURNS: list[tuple[str, str]] = []
-"""What was sent back, and by whom; tests empty it."""
+"""The returned orders, each with its user; tests empty the list."""
 TOOLS: Sequence[BaseTool] = [choose_order, ask_address, sign_in, find_orders, submit_return, refund]
 
 

@@ -32,7 +32,7 @@ class _Loop(asyncio.SelectorEventLoop):
 
 
 def simulated(work: Coroutine[Any, Any, T]) -> T:
-    """Run something to its end in simulated time, in which minutes pass in a moment; nothing in it may use threads."""
+    """Run a coroutine to its end in simulated time: minutes pass in a moment. It may not use threads."""
     loop = _Loop(_Jumping())
     try:
         return loop.run_until_complete(work)
@@ -46,15 +46,15 @@ def now() -> float:
 
 
 async def rounds(count: int) -> None:
-    """Let everything else that is ready in the running loop take so many steps."""
+    """Let all other ready tasks of the running loop take so many steps."""
     for _ in range(count):
         await asyncio.sleep(0)
 
 
 def advance(seconds: float) -> None:
-    """Let the clock of the running loop jump forward: timers that are due by then go off, and nobody has waited.
+    """Let the clock of the running loop jump forward: the due timers go off without a real wait.
 
-    Call it where what has to hang has been reached. Threads and other processes do not notice.
+    Call it after the code under test has begun its wait. Threads and other processes do not notice the jump.
     """
     loop = asyncio.get_running_loop()
     before = loop.time

@@ -18,24 +18,24 @@ Answer = Callable[[dict[str, Any]], Sequence[Chunk] | bytes]
 
 @dataclass
 class SmallServer:
-    """Tell of a window of `size` tokens and of `slots`; answer what fits by `reply`."""
+    """A server with a window of `size` tokens and with `slots`; it answers a fitting prompt by `reply`."""
 
     reply: Answer
     size: int
     slots: int = 1
     per_token: float = 3.0
-    """Characters of a token, with what a template adds."""
+    """Characters of a token, with a template's additions."""
     tells: bool = True
     """Whether it tells its window before it refuses a prompt."""
     pace: float = 0
-    """Seconds that an answer takes."""
+    """Seconds of an answer."""
     url: str = ""
     key: str = ""
-    """The key that it was shown last."""
+    """The key of the last request."""
     prompts: list[int] = field(default_factory=list)
-    """The tokens of the prompts that it was asked to answer."""
+    """The tokens of each prompt."""
     bodies: list[dict[str, Any]] = field(default_factory=list)
-    """What it was asked to answer."""
+    """The body of each request for an answer."""
     at_once: int = 0
     most_at_once: int = 0
     """Requests for an answer at the same time."""
@@ -49,7 +49,7 @@ class SmallServer:
 
     @property
     def refused(self) -> int:
-        """How many prompts were too long."""
+        """The number of refused prompts."""
         return sum(tokens >= self.size for tokens in self.prompts)
 
     def count(self, *texts: object) -> int:

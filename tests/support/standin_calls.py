@@ -1,8 +1,8 @@
-"""What people say, with a model that makes the calls a language model makes for it, so that the tools are tried alone.
+"""People's sentences, with a model that makes a language model's calls for them: a test of the tools alone.
 
-`calls.txt` has rows with calls: `text => what it writes <= tool {arguments} | …`.
+`calls.txt` has rows with calls: `text => its writes <= tool {arguments} | …`.
 
-`python -m tests.support.standin_calls` says every row and prints how many wrote what they name.
+`python -m tests.support.standin_calls` says every row and prints the number of rows with the right writes.
 """
 
 import asyncio
@@ -21,13 +21,13 @@ from tests.support.standin_table import Outcome, Row, rows, standin
 
 YES = {"en": "yes", "ru": "да"}
 OWNERS = {"change_language": "supervisor", "fill_form": "profile"}
-"""The speaker of each tool that is not the planner's."""
+"""The speaker of each tool outside the planner."""
 ENTRIES = {"planner": "plan_things", "profile": "get_acquainted"}
 
 
 @dataclass(frozen=True)
 class Case:
-    """A row, and the calls that write it; they name an entry of a list by its text."""
+    """A row, and the calls for its writes; they name an entry of a list by its text."""
 
     row: Row
     calls: tuple[Call, ...]
@@ -39,7 +39,7 @@ def cases(lang: str) -> list[Case]:
 
 
 def _case(row: Row) -> Case:
-    """Read a row with calls of its own, which stand behind the text that it writes."""
+    """Read a row with calls of its own; they stand after its writes."""
     *writes, last = row.writes
     named, _, calls = last.partition("<=")
     parts = (part.strip().partition(" ") for part in calls.split(" | "))
@@ -48,7 +48,7 @@ def _case(row: Row) -> Case:
 
 
 class Calling(Script):
-    """Make the calls of a case: go to a tool's speaker, call the tool, and say a word when all is done."""
+    """A model that makes the calls of a case: it goes to a tool's speaker, calls the tool, and ends with a word."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ async def outcomes(path: Path, lang: str, wanted: Sequence[Case]) -> list[Outcom
 
         async def call(user: str, text: str) -> str:
             numbers = await room.numbers(user)
-            # A tool that has asked goes on by itself.
+            # A tool with an answered question goes on by itself.
             is_asked = await room.asked(user) == "interrupt"
             script.waiting = [] if is_asked else [_numbered(call, numbers) for call in case.calls]
             reply = await room.say(user, text, lang, by_model=True)

@@ -1,7 +1,7 @@
-"""Tables of what people say to `local:rules`, and a conversation on the real graph that tells what each text wrote.
+"""Tables of people's texts for `local:rules`, and a conversation on the real graph that shows each text's writes.
 
-A table is a text file. A line is a text, or a text and what it writes: `add tea => to-do + tea`; `;` parts several.
-A line `## a | b` says what the user says first in the rows below it.
+A table is a text file. A line is a text, or a text and its writes: `add tea => to-do + tea`; `;` separates several.
+A line `## a | b` has the user's first messages in the rows below it.
 
 """
 
@@ -35,7 +35,7 @@ TABLES = Path(__file__).parents[1] / "standin"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 """A Friday at noon."""
 SIDE_BY_SIDE = 6
-"""How many conversations are held at a time."""
+"""The number of conversations at the same time."""
 TODOS = {"en": ("milk", "bread", "eggs"), "ru": ("молоко", "хлеб", "яйца"), "zh": ("牛奶", "面包", "鸡蛋")}
 REMINDERS = {"en": ("dentist", "call mom"), "ru": ("стоматолог", "позвонить маме"), "zh": ("看牙医", "给妈妈打电话")}
 TIMES = (datetime(2026, 11, 27, 10, tzinfo=UTC), datetime(2026, 11, 21, 19, tzinfo=UTC))
@@ -43,7 +43,7 @@ TIMES = (datetime(2026, 11, 27, 10, tzinfo=UTC), datetime(2026, 11, 21, 19, tzin
 
 @dataclass(frozen=True)
 class Row:
-    """A text of a table, the words before it, and what it writes."""
+    """A text of a table, the messages before it, and its writes."""
 
     text: str
     before: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a text has written, and the answer."""
+    """The writes of a text, and the answer."""
 
     row: Row
     wrote: tuple[str, ...]
@@ -60,12 +60,12 @@ class Outcome:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether it wrote anything that the row does not name."""
+        """Whether the text has writes that the row does not name."""
         return bool(set(self.wrote) - set(self.row.writes))
 
     @property
     def is_right(self) -> bool:
-        """Whether it wrote everything that the row names, and nothing else."""
+        """Whether the text has exactly the writes of the row."""
         return sorted(self.wrote) == sorted(self.row.writes)
 
 
@@ -85,7 +85,7 @@ def rows(table: str, lang: str, folder: Path = TABLES) -> list[Row]:
 
 
 class Standin:
-    """An assistant whose model is `local:rules`; every text is said by a user of its own, who has to-dos and reminders.
+    """An assistant with the model `local:rules`; every text has a user of its own, with to-dos and reminders.
 
     Time stands still at `NOW`, in UTC.
     """
@@ -135,7 +135,7 @@ class Standin:
             await self.assistant.services.get(Reminders).add(user, user, text, text=text, lang=lang, moment=Moment(at))
 
     async def stored(self, user: str) -> dict[str, str]:
-        """Return everything that is kept of a user, by its name."""
+        """Return all stored data of a user, by name."""
         memory = self.assistant.memory
         stored: dict[str, str] = {}
         for item in await memory.store.asearch(("users", user), limit=1000):
@@ -161,7 +161,7 @@ class Standin:
 
 
 def changes(before: dict[str, str], after: dict[str, str]) -> list[str]:
-    """Return what was written, each thing on its own line."""
+    """Return the writes, one on each line."""
     lines = []
     for name in sorted(before.keys() | after.keys()):
         old, new = before.get(name), after.get(name)
@@ -186,7 +186,7 @@ def _worded(value: object) -> str:
 
 @asynccontextmanager
 async def standin(path: Path, others: Models | None = None) -> AsyncIterator[Standin]:
-    """Open the application as it is shipped, with `local:rules` and perhaps other models; its clock stands still."""
+    """Open the shipped application, with `local:rules` and perhaps other models; its clock stands still."""
     speakers, watching = discover()
     async with (
         open_memory(f"sqlite:///{path}", NOW.timestamp, tables=tables_of(plugins_found())) as memory,
@@ -207,7 +207,7 @@ async def standin(path: Path, others: Models | None = None) -> AsyncIterator[Sta
 
 
 async def outcomes(path: Path, lang: str, wanted: Sequence[Row]) -> list[Outcome]:
-    """Say every row's text, each to a conversation of its own, some of them at a time."""
+    """Say every row's text in a conversation of its own, some of them at a time."""
     side_by_side = asyncio.Semaphore(SIDE_BY_SIDE)
     async with standin(path) as room:
 

@@ -1,4 +1,4 @@
-"""Stop an answer at an event, and read what was said before that."""
+"""Stop an answer at an event, and read its text before that."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +27,7 @@ async def play_until(
 
 
 def messages(events: list[Event]) -> list[tuple[str, str, bool]]:
-    """Return who said what to the user, and whether it was interrupted."""
+    """Return each message to the user: speaker, text, and whether it was interrupted."""
     return [(event.speaker, event.text, event.interrupted) for event in events if isinstance(event, Message)]
 
 

@@ -49,12 +49,12 @@ SETUP = (
     ("library", "viewer", USER, "me"),
     ("index", "add", str(TALKS / "documents")),
 )
-"""Commands that let the user have orders, a player and documents."""
+"""Commands that give the user orders, a player and documents."""
 
 
 @dataclass
 class Reply:
-    """What a role says and calls, and what its prompt must hold and must not."""
+    """A role's reply with its calls, and the texts that its prompt must contain and must not contain."""
 
     text: str = ""
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
@@ -62,7 +62,7 @@ class Reply:
     reads_no: list[str] = field(default_factory=list)
 
     def fits(self, prompt: str) -> bool:
-        """Tell whether a prompt holds what it must, and nothing that it must not."""
+        """Tell whether a prompt contains all required texts and no forbidden one."""
         return all(text in prompt for text in self.reads) and not any(text in prompt for text in self.reads_no)
 
     def chunks(self, number: int) -> list[Chunk]:
@@ -84,7 +84,7 @@ class Reply:
 
 @dataclass
 class Said:
-    """What a user types, how often, at what time, and the replies of each role to it."""
+    """A user's line: its text, repetitions and time, and the replies of each role."""
 
     text: str
     times: int = 1
@@ -95,7 +95,7 @@ class Said:
 def read(script: str) -> list[Said]:
     """Return the turns of a conversation."""
     turns, clock = list[Said](), ""
-    # Of some replies only the prompt is described so far.
+    # Some replies have only a description of the prompt so far.
     begun, reply = defaultdict[str, Reply](Reply), Reply()
     for line in script.splitlines():
         if line.startswith("── "):
@@ -128,19 +128,19 @@ def _call(text: str) -> tuple[str, dict[str, Any]]:
 
 @dataclass
 class StrongModel:
-    """Answers as the role that it is asked as; notes what a prompt lacks, and replies that nobody asked for."""
+    """A model that answers in the role of each request; it notes missing parts of prompts, and unused replies."""
 
     replies: dict[str, list[Reply]] = field(default_factory=dict)
     calls: int = 0
-    """How often it was asked."""
+    """The number of requests."""
     faults: list[str] = field(default_factory=list)
 
     def hears(self, said: Said) -> None:
-        """Take the replies to what is typed now."""
+        """Take the replies to the next line."""
         self.replies = {role: [*replies] for role, replies in said.replies.items()}
 
     def is_through(self, text: str) -> None:
-        """Note what was not asked for, or not with the prompt that it needs."""
+        """Note the unused replies, and those without the required prompt."""
         self.faults += [
             f"{text!r}: {role} did not say {reply}" for role in self.replies for reply in self.replies[role]
         ]
@@ -167,10 +167,10 @@ class Visit:
     clock: Path
     thread: str
     lines: list[str] = field(default_factory=list)
-    """What stands on the screen."""
+    """The lines on the screen."""
 
     async def says(self, said: Said) -> None:
-        """Play a turn, or the same turn many times; of many the last alone is shown."""
+        """Play a turn, or the same turn many times; then the screen shows the last one alone."""
         if said.clock:
             set_clock(self.clock, datetime.fromisoformat(said.clock).replace(tzinfo=UTC).timestamp())
             self.lines += [f"── {said.clock}", ""]
@@ -198,7 +198,7 @@ class Visit:
 
 @asynccontextmanager
 async def served(folder: Path, model: str) -> AsyncIterator[str]:
-    """Serve the application in a process of its own, on a clock of its own; give its address."""
+    """Serve the application in a process of its own, on a clock of its own; yield its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -228,7 +228,7 @@ async def served(folder: Path, model: str) -> AsyncIterator[str]:
 
 
 async def hold(names: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Hold conversations; return what was on the screen in each, and what their models found wrong."""
+    """Hold conversations; return the screen of each, and the faults that their models found."""
     model, screens = StrongModel(), dict[str, str]()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -246,12 +246,12 @@ async def hold(names: Sequence[str]) -> tuple[dict[str, str], list[str]]:
 
 
 def published(page: str, screens: dict[str, str]) -> str:
-    """Return the page with what was on the screens."""
+    """Return the page with the new screens."""
     return BLOCK.sub(lambda block: f"<!-- {block[1]} -->\n```\n{screens[block[1]]}\n```", page)
 
 
 def main() -> None:
-    """Write the page anew, and tell what the models found wrong; with names, print these conversations only."""
+    """Write the page anew, and print the models' faults; with names, print these conversations only."""
     page = PAGE.read_text("utf-8")
     screens, faults = asyncio.run(hold(sys.argv[1:] or BLOCK.findall(page)))
     if sys.argv[1:]:

@@ -27,7 +27,7 @@ RIGHTS = (
     "can_delete_stories",
     "can_send_welcome_messages",
 )
-"""The rights of an administrator, all of which have to be listed."""
+"""The rights of an administrator; the Bot API requires the whole list."""
 LARGEST = 20 * 2**20
 """Bytes of a file that a bot can download."""
 UNCHANGED = (
@@ -48,25 +48,25 @@ class Refused(Exception):
 
 @dataclass
 class Draft:
-    """A draft as the user saw it, frame by frame."""
+    """A draft on the user's screen, frame by frame."""
 
     chat: int
     draft_id: int
     topic: int | None
     can_stop: bool
     keeps: bool
-    """Whether it stays in the state in which it was stopped."""
+    """Whether the draft stays after a stop."""
     frames: list[str] = field(default_factory=list)
 
 
 @dataclass
 class TelegramChats:
-    """Chats, and what a bot does to them."""
+    """The chats of a bot, and the effects of its calls."""
 
     bot: Json = field(default_factory=lambda: dict(BOT))
     numbers: "count[int]" = field(default_factory=lambda: count(1))
     sent: list[Json] = field(default_factory=list)
-    """The bot's messages that it did not delete, as they are shown now."""
+    """The bot's undeleted messages in their present form."""
     messages: dict[tuple[int, int], Json] = field(default_factory=dict)
     """All messages, of people too, by chat and number."""
     keyboards: dict[tuple[int, int], Json] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class TelegramChats:
     """The commands with their descriptions, by scope ("all_group_chats", "chat 11") and language ("": all others)."""
 
     def do(self, method: str, sent: Json) -> Any:
-        """Do what a call asks for and return its result.
+        """Carry a call out and return its result.
 
         Raises:
             Refused: Telegram would refuse it.

@@ -1,4 +1,4 @@
-"""Telegram's flood control: how much a bot may send, to one chat and in all, before it has to wait."""
+"""Telegram's flood control: limits of a bot's calls, to one chat and in all."""
 
 import math
 import time
@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 COUNTED = ("send", "edit", "delete", "setMessageReaction")
-"""How the names of the counted methods begin."""
+"""Name prefixes of the counted methods."""
 
 
 @dataclass
 class Bucket:
-    """So many calls at once, and then so many a second."""
+    """A token bucket: so many calls at once, and then so many a second."""
 
     size: float
     a_second: float
@@ -33,7 +33,7 @@ class Bucket:
 
 @dataclass
 class Flood:
-    """The limits of a bot; a chat that has sent too much is refused for a while, and so is the bot."""
+    """The limits of a bot; after too many calls Telegram refuses the chat, or the whole bot, for a while."""
 
     private: tuple[float, float] = (5, 1)
     """Calls to a private chat at once, and then a second."""
@@ -46,7 +46,7 @@ class Flood:
     _until: dict[int, float] = field(default_factory=dict)
 
     def retry_after(self, method: str, chat: int) -> int | None:
-        """Return how many seconds a call is refused for; None if it may go on."""
+        """Return the seconds of a call's refusal; None if it may go on."""
         if not method.startswith(COUNTED):
             return None
         now = self.clock()

@@ -1,4 +1,4 @@
-"""HTTP as the Bot API speaks it: a call in the path, parameters in a form, JSON as the answer."""
+"""The Bot API's HTTP: a call in the path, parameters in a form, JSON as the answer."""
 
 import asyncio
 import json
@@ -11,13 +11,13 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 Reply = tuple[int, dict[str, Any] | bytes]
 Answer = Callable[[str, str, dict[str, Any]], Awaitable[Reply]]
-"""Takes the token, the method and the parameters; returns status and JSON."""
+"""A function that takes the token, the method and the parameters, and returns status and JSON."""
 NAMES = ("callback_query_id", "language_code", "file_id", "url", "action", "secret_token")
 TEXTS = ("text", "caption", "description", *NAMES)
 
 
 class Upload(bytes):
-    """A file that was sent."""
+    """An uploaded file."""
 
     name: str | None
 
@@ -29,7 +29,7 @@ class Upload(bytes):
 
 
 def cut() -> Reply:
-    """Break the connection of the call that is being answered."""
+    """Break the connection of the present call."""
     raise ConnectionResetError
 
 
@@ -64,7 +64,7 @@ async def _exchange(answer: Answer, reader: asyncio.StreamReader, writer: asynci
     fields = (field.partition(b":") for field in rest.split(b"\r\n") if field)
     headers = {name.lower(): value.strip().decode() for name, _, value in fields}
     body = await reader.readexactly(int(headers.get(b"content-length", "0")))
-    # A proxy is asked for the whole address.
+    # A proxy's request has the whole address.
     path = unquote(urlsplit(line.split()[1].decode()).path).removeprefix("/file")
     token, _, method = path.removeprefix("/bot").partition("/")
     status, result = await answer(token, method, parameters(headers.get(b"content-type", ""), body))

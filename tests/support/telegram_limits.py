@@ -1,4 +1,4 @@
-"""What the Bot API refuses beyond its description: texts, entities and buttons that are too long or too many."""
+"""The Bot API's limits beyond its description: on texts, entities and buttons."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ ENTITY_TYPES = {"bold", "italic", "underline", "strikethrough", "spoiler", "bloc
 
 
 def request_faults(method: str, sent: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with the parameters of a call; bytes stand for a file."""
+    """Return the faults of a call's parameters; bytes stand for a file."""
     if faults := parameter_faults(method, sent):
         return faults
     if method == "answerCallbackQuery":
@@ -40,12 +40,12 @@ def request_faults(method: str, sent: Mapping[str, Any]) -> list[str]:
 
 
 def units(text: str) -> int:
-    """Return how long a text is as Telegram counts: in UTF-16 units."""
+    """Return the length of a text in UTF-16 units, as Telegram counts."""
     return len(text.encode("utf-16-le")) // 2
 
 
 def _button_faults(method: str, button: Mapping[str, Any]) -> list[str]:
-    """Return why Telegram would refuse a button: it sends one thing back or opens one page."""
+    """Return the reasons to refuse a button: it must send one thing back or open one page."""
     data, url = button.get("callback_data"), button.get("url")
     wrong = [] if (data is None) != (url is None) else [f"{method}: a button of {sorted(button)}"]
     if data is not None and not 1 <= len(data.encode()) <= 64:

@@ -1,6 +1,6 @@
-"""The Bot API's published description, and values held against it: methods, objects, and the types of their fields.
+"""The Bot API's published description, and checks of values: methods, objects, and the types of their fields.
 
-Machines without the description use a small table of what the bot uses; a test holds the table against it.
+Machines without the description use a small table of the bot's own methods; a test compares the table with it.
 """
 
 import json
@@ -30,7 +30,7 @@ def described() -> dict[str, Any]:
 
 
 def built_in() -> dict[str, Any]:
-    """Return the table of what the bot uses, in the form of the description."""
+    """Return the table of the bot's own methods, in the form of the description."""
     return {
         "methods": {
             name: {"fields": _fields(fields), "returns": _types(returns)} for name, (returns, fields) in METHODS.items()
@@ -40,7 +40,7 @@ def built_in() -> dict[str, Any]:
 
 
 def parameter_faults(method: str, sent: Mapping[str, Any]) -> list[str]:
-    """Return which parameters of a call are missing, unknown or of a wrong type; bytes stand for a file."""
+    """Return the parameters of a call that are missing, unknown or of a wrong type; bytes stand for a file."""
     description = described()["methods"].get(method)
     if description is None:
         return [f"there is no method {method}"]
@@ -50,14 +50,14 @@ def parameter_faults(method: str, sent: Mapping[str, Any]) -> list[str]:
 
 
 def answer_faults(method: str, result: Any) -> list[str]:
-    """Return the faults of an answer of the server, which must not be easier than the real one."""
+    """Return the faults of the server's answer: it must be as strict as the real one."""
     return value_faults(method, result, described()["methods"][method]["returns"])
 
 
 def value_faults(place: str, value: Any, types: Sequence[str]) -> list[str]:
-    """Return why a value is of none of these types; nothing when it is of one."""
+    """Return the faults of a value that is of none of these types; nothing for a right value."""
     alternatives = [_type_faults(place, value, name) for name in types]
-    # The alternative with the fewest faults is the meant one.
+    # The alternative with the fewest faults counts.
     return min(alternatives, key=len, default=[])
 
 
@@ -71,7 +71,7 @@ def _type_faults(place: str, value: Any, name: str) -> list[str]:
         return [f"{place}: {value!r} is no {name}"] if wrong else []
     description = described()["types"].get(name)
     if description is None:
-        # The table leaves out types of which only the name is used.
+        # The table leaves out types that the bot uses by name alone.
         return [] if isinstance(value, Mapping) else [f"{place}: {value!r} is no {name}"]
     if subtypes := description.get("subtypes"):
         return value_faults(place, value, subtypes)
@@ -92,7 +92,7 @@ def _object_faults(place: str, value: Any, fields: Sequence[Field]) -> list[str]
 
 
 def _fields(line: str) -> list[Field]:
-    """Read "chat_id!: Integer|String, text: String"; "!" marks what is required."""
+    """Read "chat_id!: Integer|String, text: String"; "!" marks a required field."""
     fields: list[Field] = []
     for part in filter(None, (part.strip() for part in line.split(","))):
         name, _, types = part.partition(":")

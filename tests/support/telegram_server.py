@@ -1,7 +1,7 @@
-"""A small Bot API server on loopback: people write to a bot through it, and see what the bot sends.
+"""A small Bot API server on loopback: people write to a bot through it, and see the bot's messages.
 
-Every request and every answer is held against the description of the Bot API; what it forbids is a violation.
-What Telegram refuses because of the state of a chat is refused in its words.
+It checks every request and every answer with the description of the Bot API; a forbidden one is a violation.
+A refusal because of the state of a chat has Telegram's words.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ class Fault:
 
 
 class BotApi:
-    """The world as the bot sees it; a second bot has a server of its own."""
+    """The bot's world; a second bot has a server of its own."""
 
     def __init__(self, token: str = TOKEN, bot: Mapping[str, Any] = BOT) -> None:
         self.calls: list[tuple[str, Json]] = []
@@ -51,7 +51,7 @@ class BotApi:
         """The next answers to a method, instead of its effect or after it."""
         self.flood: Flood | None = None
         self.offset = 0
-        """What the bot has acknowledged: all updates before this one."""
+        """The bot has acknowledged all updates before this one."""
         self.issued = self.token = token
         """The token that the bot got, and the one that is valid now."""
         self.url = ""
@@ -62,7 +62,7 @@ class BotApi:
 
     @property
     def sent(self) -> list[Json]:
-        """The bot's messages that it did not delete, as they are shown now."""
+        """The bot's undeleted messages in their present form."""
         return self.chats.sent
 
     @property
@@ -103,7 +103,7 @@ class BotApi:
         return message
 
     def uploads(self, data: bytes, **more: Any) -> Json:
-        """Let a user upload a file, and return it as messages name it; `more` is what its kind says of it."""
+        """Let a user upload a file, and return it in the form of a message; `more` are the fields of its kind."""
         id = f"file-{next(self._numbers)}"
         self.chats.files[id] = data
         return {"file_id": id, "file_unique_id": id, "file_size": len(data), **more}
@@ -147,7 +147,7 @@ class BotApi:
         self.bring({"message_reaction": {**place, "old_reaction": [], "new_reaction": new}})
 
     def admits(self, chat: int, status: str = "member", before: str = "left", *, user: int, lang: str = "") -> None:
-        """Let a user, with a language, change what the bot is in a chat: "member", "administrator", "kicked" …"""
+        """Let a user, with a language, change the bot's status in a chat: "member", "administrator", "kicked" …"""
         writer = {"id": user, "is_bot": False, "first_name": "Ann", **({"language_code": lang} if lang else {})}
         old, new = self.chats.member(before), self.chats.member(status)
         place = {"chat": self.chats.chat(chat), "from": writer, "date": DATE + next(self._numbers)}
@@ -160,7 +160,7 @@ class BotApi:
         self.says(new, migrate_from_chat_id=chat)
 
     def bring(self, update: Mapping[str, Any], *, is_valid: bool = True) -> None:
-        """Put an update on its way."""
+        """Deliver an update."""
         numbered = {"update_id": next(self._numbers), **update}
         if is_valid:
             self.violations += value_faults("update", numbered, ["Update"] if "Update" in described()["types"] else [])
@@ -187,7 +187,7 @@ class BotApi:
     def fail(self, method: str, reply: Reply | None, *, after: bool = False) -> None:
         """Let a coming call of a method, or a download ("files"), fail, once.
 
-        None cuts the connection; `after` what it asks for was done.
+        None cuts the connection; with `after` the call still takes effect.
         """
         self.failures.setdefault(method, deque()).append(Fault(reply, after))
 
@@ -197,7 +197,7 @@ class BotApi:
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
-        """Listen on a free port during the block; what the Bot API forbids fails at its end."""
+        """Listen on a free port during the block; a violation of the Bot API fails at its end."""
         async with listening(self._answer) as self.url:
             yield
         assert not self.violations, "\n".join(self.violations)
@@ -248,13 +248,13 @@ class BotApi:
                 break
             await asyncio.sleep(STEP)
         if self._polls > poll:
-            # The asking process is gone, or the other one is told of the conflict.
+            # The asking process is gone, or the other one gets the conflict.
             cut()
         return self.waiting[:100]
 
 
 def _marked(name: str, text: str) -> Json:
-    """Return a text with the entities that Telegram sees in it."""
+    """Return a text with Telegram's entities of it."""
     if not text:
         return {}
     entities = [

@@ -1,4 +1,4 @@
-"""The part of the Bot API that the bot and its tests use: fields and their types; "!" marks what is required."""
+"""The part of the Bot API for the bot and its tests: fields and their types; "!" marks a required field."""
 
 METHODS: dict[str, tuple[str, str]] = {
     "getMe": (
@@ -120,7 +120,7 @@ METHODS: dict[str, tuple[str, str]] = {
         "chat_id!: Integer|String",
     ),
 }
-"""By name: what a method returns, and its parameters."""
+"""The result type and the parameters of each method, by name."""
 TYPES: dict[str, str] = {
     "BotCommand": "command!: String, description!: String",
     "LinkPreviewOptions": "is_disabled: Boolean, url: String, prefer_small_media: Boolean, show_above_text: Boolean",

@@ -1,4 +1,4 @@
-"""Visits at a terminal, as the command line makes them."""
+"""Visits at a terminal, made like those of the command line."""
 
 from prompt_toolkit.history import History
 from prompt_toolkit.input import Input
@@ -13,7 +13,7 @@ from app.doors.visit import Screen, Visit
 
 
 def visit_to(assistant: Assistant, thread: str, *screens: Screen) -> Visit:
-    """Return a visit whose turns are shown on these screens."""
+    """Return a visit that shows its turns on these screens."""
     return Visit(assistant, TerminalDoor(assistant, screens), thread)
 
 

@@ -54,7 +54,7 @@ def graph(saver: Saver) -> Any:
 
 
 async def words(saver: Saver, config: RunnableConfig = THREAD) -> list[str]:
-    """Return what the thread's latest checkpoint holds."""
+    """Return the words of the thread's latest checkpoint."""
     state = await graph(saver).aget_state(config)
     return list(state.values.get("words", []))
 

@@ -1,6 +1,6 @@
-"""The forms in which providers take tools, as strict validators: each returns what is wrong, or nothing.
+"""Providers' forms of tools, as strict validators: each returns the faults.
 
-`common` is the part that all of them take. The others read the body of a request as the provider's own client sends it.
+`common` is the part that all of them take. The others read a request's body from the provider's own client.
 """
 
 import re
@@ -23,7 +23,7 @@ GEMINI = {
 
 
 def common(schema: Any, where: str = "", left: int = 12) -> list[str]:
-    """Return what not all providers take in the parameters of a tool."""
+    """Return the parts of a tool's parameters that some providers refuse."""
     if not isinstance(schema, Mapping) or not left:
         return [f"{where}: no schema, or too deep"]
     if "anyOf" in schema:
@@ -52,7 +52,7 @@ def common(schema: Any, where: str = "", left: int = 12) -> list[str]:
 
 
 def openai(body: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what OpenAI's chat completions refuse in the tools of a request."""
+    """Yield the faults of a request's tools for OpenAI's chat completions."""
     for tool in (each["function"] for each in body.get("tools", ())):
         parameters = tool.get("parameters", {})
         if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", tool["name"]) or len(tool.get("description", "")) > 1024:
@@ -65,7 +65,7 @@ def openai(body: Mapping[str, Any]) -> Iterator[str]:
 
 
 def anthropic(body: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what Anthropic refuses in the tools of a request."""
+    """Yield the faults of a request's tools for Anthropic."""
     for tool in body.get("tools", ()):
         schema = tool["input_schema"]
         if not re.fullmatch(r"[a-zA-Z0-9_-]{1,128}", tool["name"]):
@@ -79,7 +79,7 @@ def anthropic(body: Mapping[str, Any]) -> Iterator[str]:
 
 
 def gemini(body: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what Gemini refuses in the tools of a request."""
+    """Yield the faults of a request's tools for Gemini."""
     declared = [it for tool in body.get("tools", ()) for it in tool.get("functionDeclarations", ())]
     for tool in declared:
         if not re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}", tool["name"]):

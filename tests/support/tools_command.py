@@ -11,7 +11,7 @@ Captured = pytest.CaptureFixture[str]
 
 
 def run(capsys: Captured, *arguments: str, code: int = 0) -> str:
-    """Run `tools` and return what it prints; on trouble, its line on stderr."""
+    """Run `tools` and return its output; on trouble, its line on stderr."""
     assert command_line.main(["tools", *arguments]) == code
     out, err = capsys.readouterr()
     if code == 2:
@@ -22,5 +22,5 @@ def run(capsys: Captured, *arguments: str, code: int = 0) -> str:
 
 
 def tried(capsys: Captured, *arguments: str, code: int = 0) -> Any:
-    """Try a tool and return what came of it."""
+    """Try a tool and return the output."""
     return json.loads(run(capsys, "try", *arguments, "--json", code=code))

@@ -17,12 +17,12 @@ SPANS, RUNS = "/v1/traces", "/runs/batch"
 BATCHES = {"size_limit": 100, "size_limit_bytes": 20_000_000, "use_multipart_endpoint": False}
 THREADS = {"scale_up_qsize_trigger": 1000, "scale_up_nthreads_limit": 1, "scale_down_nempty_trigger": 4}
 INFO = {"version": "1", "batch_ingest_config": BATCHES | THREADS}
-"""What LangSmith says of itself: runs are taken as JSON."""
+"""LangSmith's information about itself: it takes runs as JSON."""
 
 
 @dataclass
 class TraceReceiver:
-    """Takes what is sent to it."""
+    """A receiver that keeps all requests."""
 
     url: str = ""
     taken: list[tuple[str, bytes]] = field(default_factory=list)
@@ -49,7 +49,7 @@ class TraceReceiver:
 
     @property
     def everything(self) -> bytes:
-        """All bytes that came."""
+        """All received bytes."""
         return b"".join(body for _, body in self.taken)
 
     async def until_turns(self, number: int) -> list[Span]:

@@ -18,7 +18,7 @@ from tests.support.compiled import discovered
 
 T = TypeVar("T")
 BRIEF, FEW = 100, 10
-"""Of a brief training: the examples looked at, a fortieth of a whole one, and those of a tool in each language."""
+"""Limits of a brief training: its examples, a fortieth of a whole one's, and those of a tool in each language."""
 
 
 def trained_once(folder: Path) -> Callable[[int, Sequence[tuple[Vector, int]]], Linear]:
@@ -28,7 +28,7 @@ def trained_once(folder: Path) -> Callable[[int, Sequence[tuple[Vector, int]]], 
     def linear(classes: int, examples: Sequence[tuple[Vector, int]]) -> Linear:
         if linear_model.VISITS == BRIEF:
             return Linear(classes, examples)
-        # Version 2 writes equal values alike, whoever else refers to them.
+        # Version 2 writes equal values alike, whatever other references they have.
         file = folder / hashlib.sha256(marshal.dumps((classes, [*examples]), 2)).hexdigest()
         # All processes begin at once, and would train the same model side by side.
         with file.with_suffix(".lock").open("w") as lock:
@@ -42,7 +42,7 @@ def trained_once(folder: Path) -> Callable[[int, Sequence[tuple[Vector, int]]], 
 
 
 def made_once(kind: Callable[[Sequence[Card]], T]) -> Callable[[Sequence[Card]], T]:
-    """Return a replacement for a class that makes what it makes of the same cards once in this process."""
+    """Return a replacement for a class that makes the object of the same cards once in this process."""
     made: dict[str, T] = {}
 
     def of_cards(cards: Sequence[Card]) -> T:
@@ -55,12 +55,12 @@ def made_once(kind: Callable[[Sequence[Card]], T]) -> Callable[[Sequence[Card]],
 
 
 def ranker(cards: Sequence[Card]) -> ToolRanker:
-    """Return a ranker; one of tools that are not shipped is trained briefly, when it is first asked."""
+    """Return a ranker; one of unshipped tools is trained briefly, at its first use."""
     return ToolRanker(cards) if _are_shipped(cards) else BrieflyTrained(cards)
 
 
 def shortcuts(cards: Sequence[Card]) -> Shortcuts:
-    """Return the shortcuts to tools; beside tools that are not shipped, the ranker behind them is trained briefly."""
+    """Return the shortcuts to tools; with unshipped tools among them, their ranker is trained briefly."""
     return Shortcuts(cards, None if _are_shipped(cards) else BrieflyTrained(cards))
 
 
@@ -71,13 +71,13 @@ def _are_shipped(cards: Sequence[Card]) -> bool:
 
 
 class BrieflyTrained(ToolRanker):
-    """A ranker that is trained when it is first asked, and not for long."""
+    """A ranker that is trained briefly, at its first use."""
 
     def __init__(self, cards: Sequence[Card]) -> None:
         self.cards = tuple(cards)
 
     def __getattr__(self, name: str) -> Any:
-        """Train, since what the training makes is missing."""
+        """Train, since the attributes of a trained ranker are missing."""
         cards = self.cards
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(linear_model, "VISITS", BRIEF)

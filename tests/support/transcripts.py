@@ -30,7 +30,7 @@ MONDAY = datetime(2026, 11, 23, 7, 30, tzinfo=UTC)
 COLUMNS, ROWS = 96, 400
 LEAVE, RING = "\x04", "⏰"
 Line = str | tuple[str, dict[str, Any]]
-"""What the scripted model says: words, or a tool's name with arguments."""
+"""A line of the scripted model: words, or a tool's name with arguments."""
 SAID: dict[str, Sequence[Line]] = {
     "": ["How can I help?"],
     "hello": ["Hello! What can I do for you today?"],
@@ -62,12 +62,12 @@ SAID: dict[str, Sequence[Line]] = {
     ],
 }
 VOTES = {"what did I buy lately": "orders", "back to the planner, plan my day": "planner"}
-"""What the observers say, where it is not "stay"."""
+"""The observers' verdicts other than "stay"."""
 
 
 @dataclass
 class ScriptedModel:
-    """Answers with the lines for what was typed last. Where it errs, a tenth call fails and leaves its line."""
+    """A model that answers the last typed text. If it errs, every tenth call fails and leaves its line for the next."""
 
     errs: bool
     lines: list[Line] = field(default_factory=list)
@@ -105,10 +105,10 @@ class Talk:
     settings: dict[str, str]
     now: datetime = MONDAY
     shown: list[str] = field(default_factory=list)
-    """The screens of the visits that are over."""
+    """The screens of the finished visits."""
 
     def visit(self, lines: list[str]) -> None:
-        """Type lines up to the one that leaves, and keep what is on the screen."""
+        """Type lines up to the one that leaves, and keep the screen."""
         set_clock(self.folder / "clock", self.now.timestamp())
         program = ("-m", "tests.support.clocked_app", str(self.folder / "clock"), "chat")
         self.script.hears("")
@@ -158,7 +158,7 @@ def wait_for_prompt(terminal: Terminal) -> None:
 
 
 def typed(block: str) -> list[str]:
-    """Return what is done in a conversation of the page: texts, hours, the key that leaves, awaited rings."""
+    """Return the user's actions in a conversation of the page: texts, hours, the key that leaves, awaited rings."""
     lines: list[str] = []
     for line in block.splitlines():
         if line == ">":
@@ -171,7 +171,7 @@ def typed(block: str) -> list[str]:
 
 
 def hold(block: str, script: ScriptedModel, settings: dict[str, str]) -> str:
-    """Hold a conversation of the page again; return what was on the screen."""
+    """Hold a conversation of the page again; return the screen."""
     lines = typed(block)
     with tempfile.TemporaryDirectory() as folder:
         talk = Talk(Path(folder), script, settings)
@@ -183,7 +183,7 @@ def hold(block: str, script: ScriptedModel, settings: dict[str, str]) -> str:
 
 
 async def held(block: str) -> str:
-    """Hold a conversation of the page again, with the model and in the language that it names."""
+    """Hold a conversation of the page again, with its model and in its language."""
     model = MODEL.search(block)
     assert model is not None, block
     script = ScriptedModel(errs=model[0].endswith("erring"))

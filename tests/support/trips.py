@@ -1,4 +1,4 @@
-"""How often a turn goes to the database: each trip to a connection, with its statements."""
+"""A turn's trips to the database: each trip to a connection, with its statements."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -12,12 +12,12 @@ from tests.support.odd_provider import read_request
 from tests.support.simulated_time import advance
 
 LONG = 10.0
-"""Seconds for which no client of these tests waits; less than a tool may take."""
+"""More seconds than any client of these tests waits; fewer than a tool may take."""
 
 
 @dataclass
 class Webhook:
-    """Answer every request with `status`, `headers` and `body`; not at all without a status."""
+    """A webhook that answers every request with `status`, `headers` and `body`; without a status it gives no answer."""
 
     body: bytes = b""
     status: int | None = 200

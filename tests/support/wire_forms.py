@@ -1,7 +1,7 @@
-"""Answers of servers that want back what they gave, or speak another form: each is one for `odd_provider.Provider`.
+"""Answers of servers that require their own data back, or speak another form, for `odd_provider.Provider`.
 
 All play the same small model: a wish with "milk" in it becomes a call, a result becomes "Noted.", all else "Gladly.".
-A request that lacks what the server gave before is refused, as the provider refuses it.
+A request that lacks the server's earlier data gets the provider's refusal.
 """
 
 import json
@@ -12,7 +12,7 @@ from tests.support.odd_provider import HEAD, Chunk, Reply, delta, end, refuse, w
 from tests.support.user_words import bare
 
 SECRET, SEAL = "They want milk, I think.", "c2VhbA=="
-"""What a model thinks, and what its provider seals."""
+"""A model's reasoning, and the seal of its provider."""
 CALLS = {"add_todos": {"items": ["milk"]}, "plan_things": {"brief": "milk"}}
 
 
@@ -123,7 +123,7 @@ def events(*items: dict[str, Any], last: str = "completed", reason: str | None =
 
 
 def _answer(body: dict[str, Any], **beside: Any) -> list[Chunk]:
-    """Return what the model says, in pieces of chat completions; `beside` stands beside a call's function."""
+    """Return the model's reply in pieces of chat completions; `beside` stands beside a call's function."""
     messages = body["messages"]
     user = [message["content"] for message in messages if message["role"] == "user"][-1]
     offered = [tool["function"] for tool in body.get("tools", ())]
@@ -136,7 +136,7 @@ def _answer(body: dict[str, Any], **beside: Any) -> list[Chunk]:
 
 
 def _wish(user: str, has_result: bool, tools: Sequence[dict[str, Any]]) -> str:
-    """Return the tool that the model calls, or what it says."""
+    """Return the model's tool call, or its words."""
     if not tools:
         return "stay"
     offered = [name for name in CALLS if name in [tool["name"] for tool in tools]]

@@ -23,7 +23,7 @@ async def walk(step: str) -> None:
 
 
 class Desk:
-    """Pay to a file and take notes in the database at `path`; `step` is awaited before and after each effect."""
+    """A desk that pays to a file and notes in the database at `path`; it awaits `step` before and after each effect."""
 
     def __init__(self, path: Path, step: Step = walk) -> None:
         self.path, self.step = path, step
@@ -32,13 +32,13 @@ class Desk:
 
     @property
     def paid(self) -> list[str]:
-        """Return what was paid."""
+        """Return the payments."""
         file = self.path.with_suffix(".paid")
         return file.read_text("utf-8").splitlines() if file.exists() else []
 
     @property
     def noted(self) -> list[str]:
-        """Return what was noted."""
+        """Return the notes."""
         with closing(sqlite3.connect(self.path)) as connection:
             if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'desk'").fetchall():
                 return []
@@ -58,7 +58,7 @@ class Desk:
         return Speakers(speakers.supervisor, {**speakers.dialogs, "planner": planner})
 
     async def check(self, args: Mapping[str, Any], runtime: Runtime) -> str | None:
-        """Tell what prevents a payment."""
+        """Return the reason against a payment."""
         self.checked.append(dict(args))
         return self.refused or None
 

@@ -1,4 +1,4 @@
-"""Arguments as a model writes them that reads the schema it is shown."""
+"""Arguments in the form of a model that reads the translated schema."""
 
 import json
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from agents.toolkit.argument_forms import WRITTEN, fits
 
 
 def written(given_: Any, schema: Mapping[str, Any]) -> Any:  # noqa: C901  # a line for each type
-    """Return a value as a model writes it that reads the translated schema. Raises ValueError: it cannot."""
+    """Return a value in the form of a model that reads the translated schema. Raises ValueError: there is none."""
     if "anyOf" in schema:
         for branch in sorted(schema["anyOf"], key=lambda branch: branch["type"] == "string"):
             try:
@@ -16,12 +16,12 @@ def written(given_: Any, schema: Mapping[str, Any]) -> Any:  # noqa: C901  # a l
             except ValueError:
                 continue
         if given_ is None:
-            # Not every client shows a choice with null; a model may write it all the same.
+            # Some clients do not show a choice with null; a model may write it all the same.
             return None
         raise ValueError(f"{given_!r} has no branch")
     if "enum" in schema:
         text = given_ if isinstance(given_, str) and given_ else json.dumps(given_)
-        # A number whose digits are listed as a text, too, stands in brackets.
+        # A number stands in brackets if its digits are also listed as a text.
         text = f"({text})" if text is not given_ and f"({text})" in schema["enum"] else text
         if text not in schema["enum"]:
             raise ValueError(f"{text} is not listed")

@@ -1,7 +1,7 @@
-"""What the trained gate looks at: the shape of a message, its words, and whose subject they belong to.
+"""The features for the trained gate: the shape of a message, its words, and the dialog of their subject.
 
-A feature is a name with a value. Names of words carry the stem, so the weights can be read; all others say something
-that holds for any dialog and language.
+A feature is a name with a value. The name of a word has its stem, so the weights can be read; all other features hold
+for any dialog and language.
 """
 
 import math
@@ -21,7 +21,7 @@ LENGTHS = (2, 3, 5, 8, 12, 18)
 MOST_REPLY_STEMS = 12
 """Stems at the end of the last reply that are features."""
 LONGEST_TEXT = 400
-"""Characters that are looked at: the first of the message, the last of what was said before."""
+"""Characters to look at: the first of the message, the last of the reply before."""
 HIGHEST_OVERLAP = 3.0
 """The highest value of a feature that measures an overlap."""
 POLITE = ("yes", "no", "thanks", "goodbye", "done")
@@ -61,11 +61,11 @@ class _Moment:
     def __init__(self, scene: Scene) -> None:
         self.lang, self.text, reply = scene.lang, scene.text[:LONGEST_TEXT], (scene.reply or "")[-LONGEST_TEXT:]
         self.stems, self.reply_stems = tuple(stems(self.text, self.lang)), tuple(stems(reply, self.lang))
-        # How many of the LENGTHS the message reaches.
+        # The number of LENGTHS that the message reaches.
         self.length = bisect_right(LENGTHS, len(words(self.text)))
         self.question = last_question(reply)
         is_offer = any(entry in _spaced(self.question) for entry in phrases("anything_else", self.lang))
-        # What the reply asks: nothing (N), something (Q), or whether there is anything else (E).
+        # The reply asks nothing (N), something (Q), or whether there is anything else (E).
         self.asked = "E" if is_offer else "Q" if self.question else "N"
 
 
@@ -109,7 +109,7 @@ def _spaced(text: str) -> str:
 
 
 class Field:
-    """The vocabularies of a dialog and of all that could take its place."""
+    """The vocabularies of a dialog and of all dialogs and tools that could take its place."""
 
     def __init__(self, own: Stems, others: tuple[tuple[str, Stems], ...]) -> None:
         frequency = Counter(stem for vocabulary in (own, *(other for _, other in others)) for stem in vocabulary)
@@ -118,23 +118,23 @@ class Field:
         self.own = own
         # The dialog's stems that no other has, and the stems of all others that are not the dialog's.
         self.alone, self.foreign = own - every, every - own
-        # Of each other, by name, the stems that are not the dialog's.
+        # The stems of each other dialog or tool, by its name, less the dialog's own.
         self.apart = {name: other - own for name, other in others}
-        # How much a stem says about the subject, from 0 (all have it) to 1 (only one has it).
+        # The weight of a stem for the subject, from 0 (all have it) to 1 (only one has it).
         most = math.log(total / 1.5)
         self.rarity = {stem: max(0.0, math.log(total / (count + 0.5))) / most for stem, count in frequency.items()}
 
     def weight(self, of: Stems) -> float:
-        """Return how much some stems say."""
+        """Return the weight of some stems for the subject."""
         return min(HIGHEST_OVERLAP, math.fsum(self.rarity.get(stem, 0.0) for stem in of))
 
     def best(self, of: Stems) -> float:
-        """Return how much some stems say of the other that they fit best."""
+        """Return the weight of some stems for the other dialog that they fit best."""
         return max((self.weight(of & other) for other in self.apart.values()), default=0.0)
 
 
 def _subjects(moment: _Moment, scene: Scene, manner: str) -> Features:
-    """Return the features that compare the message with the subjects at hand, and with what was said before.
+    """Return the features that compare the message with the subjects at hand, and with the messages before.
 
     `manner`: the message begins with a yes, with a no or with anything else.
     """
@@ -199,7 +199,7 @@ def _pairs(message: Stems, scene: Scene) -> Features:
 
 
 def own_words(scene: Scene) -> Stems:
-    """Return the stems of what the dialog is used for, and of the examples of how people ask for it."""
+    """Return the stems of the dialog's description, and of people's example requests for it."""
     return _words_of(scene, scene.dialog, scene.description)
 
 
@@ -222,7 +222,7 @@ def _vocabulary(name: str, description: str, examples: tuple[str, ...], lang: st
 
 
 def content(row: tuple[str, ...], lang: str) -> Stems:
-    """Return those of some stems that say what a text is about."""
+    """Return those of some stems that name a text's subject."""
     return frozenset(stem for stem in row if len(stem) > 1) - _empty(lang)
 
 

@@ -1,7 +1,7 @@
-"""Moments: when something shall happen, once or again and again, in a person's time zone.
+"""Moments: times of an event, once or again and again, in a person's time zone.
 
 Wall-clock times stay the same over a change of daylight saving time. A time that the change skips moves by as much
-as the clock jumps; of a time that comes twice the first one to come is taken, by a repetition the first.
+as the clock jumps. Of a time that comes twice, the next one counts; in a repetition the first one.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ class Repeat:
     rule: str
     start: datetime
     skipped: frozenset[str] = frozenset()
-    """The occurrences that are left out: a day of the calendar ("20261130"), of elapsed time its instant in UTC."""
+    """The keys of the occurrences that are left out: a day ("20261130"), or for elapsed time an instant in UTC."""
 
     @property
     def parts(self) -> dict[str, str]:
@@ -42,17 +42,17 @@ class Repeat:
         return next(instant for key, instant in self.occurrences(after) if key not in self.skipped)
 
     def key_of(self, instant: datetime) -> str:
-        """Return the key under which an occurrence is skipped. Raises OverflowError: none comes then."""
+        """Return the key under which an occurrence is skipped. Raises OverflowError: there is no occurrence then."""
         before = instant.astimezone(UTC) - timedelta(seconds=1)
         return next(key for key, _ in self.occurrences(before))
 
     def without(self, instant: datetime, now: datetime) -> "Repeat":
-        """Return it with one more exception, and without those that are over."""
+        """Return it with one more exception, and without the exceptions that are over."""
         over = f"{now.astimezone(UTC) - timedelta(days=2):%Y%m%d}"
         return replace(self, skipped=frozenset(key for key in {*self.skipped, self.key_of(instant)} if key >= over))
 
     def occurrences(self, after: datetime) -> Iterator[tuple[str, datetime]]:
-        """Yield the keys and instants of what is later than `after`, skipped or not. Raises OverflowError: it ends."""
+        """Yield keys and instants of occurrences after `after`, also skipped ones. Raises OverflowError: it ends."""
         # Two times of one zone are compared by their clocks, those of two zones as instants.
         zone, after = zone_of(self.start), after.astimezone(UTC)
         if self.is_elapsed:
@@ -76,7 +76,7 @@ class Repeat:
 
 @dataclass(frozen=True)
 class Moment:
-    """An instant to come, in the person's zone, and how it repeats, if it does."""
+    """A future instant, in the person's zone, and its repetition, if it has one."""
 
     at: datetime
     repeat: Repeat | None = None

@@ -1,4 +1,4 @@
-"""The days, the times of day and the repetitions that a text may mean."""
+"""The days, the times of day and the repetitions that pieces of a text may mean."""
 
 import re
 from calendar import monthrange
@@ -13,17 +13,17 @@ from agents.language.schedule import STEPS, Moment, Repeat, instants, later
 from agents.language.schedule.grammar import UNITS, Amount, Pieces, Values
 
 DAY_KINDS = ("day", "next_weekday", "next", "monthday", "date", "nth_weekday", "weekday")
-"""The kinds of pieces that name a day; a weekday may stand beside another one."""
+"""The kinds of pieces that name a day; a weekday may stand beside another kind."""
 A_LEAP_YEAR = date(2000, 1, 1)
 FAR = 24  # Months, and years, within which a day must come.
 PARTS = {"morning": 9, "afternoon": 15, "evening": 19, "night": 22}
-"""The hour at which a part of the day is meant when no hour is named."""
+"""The hours of the parts of the day when a text names no hour."""
 MORNING = PARTS["morning"]
 NAMED = ("clock", "past", "to", "into")
 TIME_KINDS = {*NAMED, "part", "daily"}
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 REPEAT_KINDS = {"every", "every_other", "weekly", "fortnightly", "monthly", "monthly_weekday", "daily"}
-ADDED = {"weekday", "monthday", "date"}  # Pieces that say on which day of its period a repetition comes.
+ADDED = {"weekday", "monthday", "date"}  # Pieces that name the day of a repetition within its period.
 DAILY = "FREQ=DAILY;INTERVAL=1"
 SHORTEST = 60  # Seconds that must lie between two occurrences.
 
@@ -95,15 +95,15 @@ class TimeOfDay:
 
     hour: int = MORNING
     minute: int = 0
-    is_vague: bool = False  # Whether the hour may also mean twelve hours later.
+    is_vague: bool = False  # Whether the hour may also mean one twelve hours later.
 
     @property
     def clock(self) -> time:
-        """What a clock shows then."""
+        """The time on a clock."""
         return time(self.hour % 24, self.minute)
 
     def on(self, day: date, zone: ZoneInfo, after: datetime | None = None) -> datetime:
-        """Return the instant on a day; of a time that comes twice the first, or the first later than `after`."""
+        """Return the instant on a day; of a time that comes twice the first, or the first one later than `after`."""
         wall = datetime.combine(day, time()) + timedelta(hours=self.hour, minutes=self.minute)
         first, *second = instants(wall, zone)
         is_past = after is not None and first <= after.astimezone(UTC)
@@ -132,7 +132,7 @@ def clock_of(pieces: Pieces) -> TimeOfDay | None:
 
 
 def halved(pieces: Pieces, half: str) -> Pieces:
-    """Return the pieces with the half of the day ("am", "pm") in which their hour is meant."""
+    """Return the pieces with a half of the day ("am", "pm") for their hour."""
     return {kind: {**values, "half": half} if kind in NAMED else values for kind, values in pieces.items()}
 
 
@@ -166,7 +166,7 @@ def _in_part(hour: int, part: str) -> int:
 
 
 def repeated(pieces: Pieces, clock: TimeOfDay | None, now: datetime) -> Moment:
-    """Return the moment of a repetition. Raises ValueError: the pieces name none, or one that is too quick."""
+    """Return the moment of a repetition. Raises ValueError: the pieces name none, or a too frequent one."""
     period = _period(pieces)
     if period == Amount():
         raise ValueError("no time passes")
@@ -178,7 +178,7 @@ def repeated(pieces: Pieces, clock: TimeOfDay | None, now: datetime) -> Moment:
 
 def first(rule: str, clock: TimeOfDay, now: datetime) -> Moment:
     """Return the moment of a rule that goes by the calendar, from now on."""
-    # Every week, month and year is searched for the first occurrence; only the later ones skip some.
+    # The first occurrence may be in any week, month or year; only the later ones skip some.
     dense = ";".join(part for part in rule.split(";") if not part.startswith("INTERVAL="))
     wall = datetime.combine(now.date(), clock.clock, now.tzinfo)
     at = Repeat(dense, wall - timedelta(days=2)).following(now)
@@ -186,14 +186,14 @@ def first(rule: str, clock: TimeOfDay, now: datetime) -> Moment:
 
 
 def on_weekday(rule: str, weekday: int) -> str:
-    """Return a rule by weekdays for another one (Monday is 1); the last Friday becomes the last of those."""
+    """Return a rule by weekdays with another weekday (Monday is 1); the last Friday becomes the last one of those."""
     place = re.search(r"BYDAY=(-?\d*)", rule)
     assert place is not None  # the caller asked
     return re.sub("BYDAY=[^;]*", f"BYDAY={place[1]}{WEEKDAYS[weekday - 1]}", rule)
 
 
 def daily(moment: Moment, now: datetime) -> Moment:
-    """Return a moment that comes once as one of each day; a repeating moment stays as it is."""
+    """Return a single moment as a daily one; a repeating moment stays as it is."""
     if moment.repeat is not None:
         return moment
     clock = TimeOfDay(moment.at.hour, moment.at.minute)

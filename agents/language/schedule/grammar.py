@@ -1,4 +1,4 @@
-"""The words of a language for time (`prompts/<lang>/schedule.toml`), and the pieces of a text that they make."""
+"""The words of a language for time (`prompts/<lang>/schedule.toml`), and their pieces in a text."""
 
 import re
 from collections.abc import Mapping
@@ -12,11 +12,11 @@ DIGITS = r"\d{1,2}(?!\d)"
 ALONE = r"(?<!\w)"
 OUTSIDE_A_NUMBER = r"(?<!\d(?=\d))"
 FEWEST_MINUTES = 5
-"""A smaller number behind a time counts something else ("at nine one more thing")."""
+"""The least number of minutes behind a time; a smaller one counts something else ("at nine one more thing")."""
 WITH_A_CLOCK = ("after", "length", "clock", "past", "to", "into")
-"""The kinds of pieces behind which a number may be minutes, and a name a time zone."""
+"""The kinds of pieces that may be followed by a number of minutes or the name of a time zone."""
 LAST_WITH_OTHER_MEANINGS = 10
-"""Words of numbers up to this one may have another meaning ("that one"), and stay as they are."""
+"""The last number whose word may have another meaning ("that one"), and so stays as it is."""
 
 
 Values = Mapping[str, Any]
@@ -89,7 +89,7 @@ class TimeWords:
         return self._places.get(name) or self._any(name)
 
     def value(self, name: str, text: str) -> Any:
-        """Return what the text at a placeholder stands for. Raises ValueError: it stands for nothing."""
+        """Return the value of the text at a placeholder. Raises ValueError: it has none."""
         if name == "amount":
             return sum((self._amount(span[0]) for span in re.finditer(self._span, text)), Amount())
         if name in ("weekday_list", "weekdays_list"):
@@ -103,7 +103,7 @@ class TimeWords:
         return self._number(text, "nth" if name in ("nth", "monthday", "hour_nth") else name)
 
     def number(self, text: str) -> int | None:
-        """Return the number that a text consists of ("15", "fifteen"); None if the text says something else."""
+        """Return the number if a text is nothing else ("15", "fifteen"); None for any other text."""
         spelled = re.fullmatch(self._places["hour"], text.strip(" ,.;:!?").lower())
         return None if spelled is None else int(self._number(spelled[0], "number"))
 
@@ -117,7 +117,7 @@ class TimeWords:
         return self._spelled.sub(figure, text)
 
     def is_of_time(self, text: str) -> bool:
-        """Say whether words behind a time begin with more of it: a zone, or a number that may be minutes."""
+        """Tell whether words behind a time begin with a part of it: a zone, or a number that may be minutes."""
         if re.match(self._any("zone"), text.lower()):
             return True
         text = " ".join(word for word in text.lower().split() if not self.is_filler(word))
@@ -125,7 +125,7 @@ class TimeWords:
         return number is not None and FEWEST_MINUTES <= int(self._number(number[0], "number")) < 60
 
     def is_filler(self, word: str) -> bool:
-        """Say whether a word means nothing beside a time."""
+        """Tell whether a word means nothing beside a time."""
         return bool(re.fullmatch(self._any("filler"), word))
 
     def _amount(self, span: str) -> Amount:
@@ -176,7 +176,7 @@ def words(lang: str) -> TimeWords:
 
 
 def alternatives(forms: list[str]) -> str:
-    """Join regular expressions into one whose groups capture nothing; without expressions it matches nothing."""
+    """Join regular expressions into one without capturing groups; without expressions it matches nothing."""
     return "|".join(re.sub(r"(?<!\\)\((?!\?)", "(?:", form) for form in forms) or "(?!)"
 
 
@@ -192,7 +192,7 @@ def _measured(number: float, unit: str) -> Amount:
 
 @dataclass(frozen=True)
 class TimeReading:
-    """The pieces of a text that speak of time, and the words that are no piece."""
+    """The pieces of a text about time, and its other words."""
 
     pieces: Pieces
     rest: str  # The other words, as they were written, without those that mean nothing beside a time.
@@ -208,7 +208,7 @@ class _Piece:
 
 
 def read(text: str, lang: str) -> TimeReading | None:
-    """Return what `text` says of time; None when it says nothing or contradicts itself, or a value does not exist."""
+    """Return the pieces of `text` about time; None without any, if they contradict each other, or a value is wrong."""
     chosen: list[_Piece] = []
     for piece in sorted(pieces_in(text, lang), key=lambda piece: piece.start - piece.end):
         if all(piece.end <= other.start or other.end <= piece.start for other in chosen):
@@ -226,7 +226,7 @@ def read(text: str, lang: str) -> TimeReading | None:
     bounds = [0, *(bound for piece in chosen for bound in (piece.start, piece.end)), len(text)]
     gaps = [text[start:end].strip(" ,.;:!?") for start, end in zip(bounds[::2], bounds[1::2], strict=True)]
     if any(piece.kind in WITH_A_CLOCK and lexicon.is_of_time(gap) for piece, gap in zip(chosen, gaps[1:], strict=True)):
-        # What is left of a time must not become the text.
+        # The rest of a time must not become the text.
         return None
     others = [gap for gap in gaps if not all(lexicon.is_filler(word.lower().strip(",.")) for word in gap.split())]
     return TimeReading(pieces, " ".join(others), tuple((piece.start, piece.end) for piece in chosen))
@@ -239,7 +239,7 @@ def only_pieces(text: str, lang: str) -> Pieces:
 
 
 def pieces_in(text: str, lang: str) -> list[_Piece]:
-    """Return all that speaks of time in a text, also what overlaps or contradicts itself."""
+    """Return all pieces about time in a text, also those that overlap or contradict each other."""
     plain = text.lower().replace("ё", "е").replace("\N{NO-BREAK SPACE}", " ").replace("’", "'")
     if len(plain) != len(text):
         return []
@@ -252,7 +252,7 @@ def pieces_in(text: str, lang: str) -> list[_Piece]:
 
 @cache
 def separator(lang: str) -> re.Pattern[str]:
-    """Return what stands between the things of an enumeration: commas, ends of sentences, "and then"."""
+    """Return the pattern between the items of an enumeration: commas, ends of sentences, "and then"."""
     joined = "|".join(re.escape(word) for word in sorted(table("schedule", lang)["joiners"]["of_plans"], key=len)[::-1])
     gap = r"\s+" if language(lang).spaced else r"\s*"
     return re.compile(rf"\s*[,;，；、。\n]+\s*(?:(?:{joined}){gap})?|\.\s+|{gap}(?:{joined}){gap}", re.IGNORECASE)

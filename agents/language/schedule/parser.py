@@ -1,7 +1,7 @@
-"""Read moments out of what people say: "in 20 minutes", "завтра в 9", "every Monday at 9".
+"""Read moments in people's words: "in 20 minutes", "завтра в 9", "every Monday at 9".
 
-A whole day may be told in one sentence: "dentist at 10, groceries, pick up the kids at 3:30". `Problem` says why words
-name no coming moment.
+One sentence may tell a whole day: "dentist at 10, groceries, pick up the kids at 3:30". `Problem` is the reason why
+words name no coming moment.
 """
 
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ EVENING = range(6, 9)  # Hours that mean the evening after the morning is over.
 
 
 def moment(text: str, lang: str, now: datetime, zone: ZoneInfo, *, by_day: bool = False) -> Moment | None:
-    """Return the moment that `text` names and nothing else; None when it names none, or one that is past.
+    """Return the moment if `text` names one and says nothing else; None if it names none, or a past one.
 
-    A time of day without a day is the next one, a day without a time is meant at nine in the morning. With `by_day`
-    nothing is meant at night: "at 5" is in the afternoon.
+    A time of day without a day is the next one, a day without a time is nine in the morning. With `by_day`
+    no hour is in the night: "at 5" is in the afternoon.
     """
     if (at := instant(text, zone)) is not None:
         return Moment(at) if at > now.astimezone(UTC) else None
@@ -32,7 +32,7 @@ def moment(text: str, lang: str, now: datetime, zone: ZoneInfo, *, by_day: bool 
 
 
 def _vague_hour(pieces: Pieces) -> int | None:
-    """Return an hour that comes twice a day and may mean both; None if the pieces name none."""
+    """Return an hour that may be before or after noon; None if the pieces name none."""
     try:
         clock = calendar.clock_of(pieces)
     except ValueError:
@@ -41,7 +41,7 @@ def _vague_hour(pieces: Pieces) -> int | None:
 
 
 def meant(pieces: Pieces, now: datetime, zone: ZoneInfo) -> Moment | None:
-    """Return the moment that pieces of a text name together; None when they do not fit each other."""
+    """Return the moment that the pieces of a text name together; None if they do not fit each other."""
     try:
         clock = calendar.clock_of(pieces)
         days = [kind for kind in calendar.DAY_KINDS if kind in pieces]
@@ -59,7 +59,7 @@ def meant(pieces: Pieces, now: datetime, zone: ZoneInfo) -> Moment | None:
 
 
 def amount_of(values: Values) -> Amount:
-    """Return the length of time that a piece names, in either direction."""
+    """Return the length of time in a piece; a past one is negative."""
     amount: Amount = values.get("amount") or UNITS[values["unit"]]
     return amount.times(int(values.get("direction", 1)))
 
@@ -105,14 +105,14 @@ def instant(text: str, zone: ZoneInfo) -> datetime | None:
 
 @dataclass(frozen=True)
 class Problem:
-    """Why words name no coming moment; for a past moment also its instant."""
+    """The reason why words name no coming moment; for a past moment also its instant."""
 
     reason: Literal["past", "no_day", "no_hour", "several", "unclear"]
     at: datetime | None = None
 
 
 def problem(text: str, lang: str, now: datetime, zone: ZoneInfo) -> Problem:
-    """Return why `text`, which `moment` has not understood, names no coming moment."""
+    """Return the reason why `moment` has found no coming moment in `text`."""
     if (at := instant(text, zone)) is not None:
         return Problem("past", at)
     if pieces := only_pieces(text, lang):
@@ -123,7 +123,7 @@ def problem(text: str, lang: str, now: datetime, zone: ZoneInfo) -> Problem:
 
 
 def problem_of(pieces: Pieces, now: datetime, zone: ZoneInfo) -> Problem:
-    """Return why pieces of a text together name no coming moment."""
+    """Return the reason why the pieces of a text together name no coming moment."""
     now = now.astimezone(zone)
     try:
         clock = calendar.clock_of(pieces)
@@ -146,7 +146,7 @@ def problem_of(pieces: Pieces, now: datetime, zone: ZoneInfo) -> Problem:
 
 @dataclass(frozen=True)
 class PlannedItem:
-    """Something to do, and when, if a time was named; or why it cannot be noted."""
+    """An item to do, and its moment, if a time was named; or the reason why it cannot be noted."""
 
     text: str
     moment: Moment | None = None
@@ -154,7 +154,7 @@ class PlannedItem:
 
 
 def items(text: str, lang: str, now: datetime, zone: ZoneInfo) -> list[PlannedItem]:
-    """Return what a sentence tells of a day; a time without a day is meant today, or on the day before a colon."""
+    """Return the items of a day in a sentence; a time without a day is today, or on the day before a colon."""
     head, colon, tail = text.partition(": ")
     named = only_pieces(head, lang) if colon else {}
     is_headed = bool(named) and named.keys() <= set(calendar.DAY_KINDS)
@@ -181,7 +181,7 @@ def _item(part: str, lang: str, day: Pieces, now: datetime, zone: ZoneInfo) -> P
 
 
 def _halves(pieces: Pieces) -> list[Pieces]:
-    """Return the pieces with an hour like "10" in the morning, one like "3" or a past "7" in the afternoon."""
+    """Return variants of the pieces: an hour like "10" in the morning, "3" in the afternoon, "7" in either."""
     hour = _vague_hour(pieces)
     if hour is None:
         return [pieces]

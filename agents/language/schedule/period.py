@@ -1,4 +1,4 @@
-"""What a person asks to see of their plans: a day, a week, the next thing, the overdue ones, the time left."""
+"""The part of their plans that a person asks to see: a day, a week, the next item, the overdue ones, the time left."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from agents.language.schedule.grammar import Amount, only_pieces
 from prompts import table
 
 Sort = Literal["days", "next", "overdue", "left", "count"]
-MOST_TIMES = 50  # How many occurrences of one repetition are looked for in a period.
+MOST_TIMES = 50  # The most occurrences of one repetition in a period.
 
 
 @dataclass(frozen=True)
 class Period:
-    """The plans that somebody asks for; `start` and `end` bound days, the end excluded."""
+    """The requested part of the plans; `start` and `end` bound days, the end excluded."""
 
     sort: Sort
     start: datetime
@@ -42,7 +42,7 @@ class Period:
 
 
 def period(text: str, lang: str, now: datetime, zone: ZoneInfo) -> Period | None:
-    """Return what a text asks to see ("Friday", "this week", "next", "how long is left"); None if it names nothing."""
+    """Return the period that a text asks for ("Friday", "this week", "next", "how long is left"); None without one."""
     now = now.astimezone(zone)
     plain = " ".join(text.lower().replace("ё", "е").split()).strip(" ,.;:!?")
     view = next((name for name, phrases in table("schedule", lang)["views"].items() if plain in phrases), None)
@@ -70,7 +70,7 @@ def period(text: str, lang: str, now: datetime, zone: ZoneInfo) -> Period | None
 
 
 def day_of(at: datetime) -> Period:
-    """Return the day in which an instant lies."""
+    """Return the day of an instant."""
     return Period("days", _midnight(at, 0), _midnight(at, 1))
 
 

@@ -37,7 +37,7 @@ def in_zone(former: Moment, zone: ZoneInfo, now: datetime) -> Moment:
 def by_rule(former: Moment, new: Moment, now: datetime) -> Moment:
     """Return a repetition by the rule of `new`, with the end and the exceptions of the former one.
 
-    On other days of the same weeks, months or years it keeps its phase too, and what was skipped stays skipped.
+    On other days of the same weeks, months or years it keeps its phase too, and skipped occurrences stay skipped.
 
     Raises:
         OverflowError: it does not come again.
@@ -63,20 +63,20 @@ def _repeat(moment: Moment) -> Repeat:
 
 
 def _resumed(repeat: Repeat, former: Moment, now: datetime) -> Moment:
-    """Return the moment of a repetition on the same days: next comes the same day, if that is not past by then."""
+    """Return the moment of a repetition on the same days; the next occurrence keeps its day, unless that is past."""
     day = datetime.fromisoformat(_repeat(former).key_of(former.at))
     begin = on_the_clock(day, zone_of(repeat.start)).astimezone(UTC)
     return Moment(repeat.following(max(now.astimezone(UTC), begin - timedelta(seconds=1))), repeat)
 
 
 def _with_end(repeat: Repeat, last: datetime | None) -> str:
-    """Return the rule of a repetition with this last day, which another time of day does not move."""
+    """Return the rule of a repetition with a last day; another time of day does not move that day."""
     parts = [f"{name}={value}" for name, value in repeat.parts.items() if name != "UNTIL"]
     return ";".join([*parts, f"UNTIL={last:{DAY_FORMAT}}T235959"] if last else parts)
 
 
 def _last_day(repeat: Repeat) -> datetime | None:
-    """Return the day with which a repetition ends; None if it has no end."""
+    """Return the last day of a repetition; None if it has no end."""
     if (until := repeat.parts.get("UNTIL")) is None:
         return None
     end = datetime.fromisoformat(until)
@@ -84,7 +84,7 @@ def _last_day(repeat: Repeat) -> datetime | None:
 
 
 def _last_moved(repeat: Repeat) -> datetime | None:
-    """Return the end for other days: that of the last week, month or year in which the repetition comes."""
+    """Return the end for other days: the end of the last week, month or year with an occurrence."""
     if (last := _last_day(repeat)) is None:
         return None
     begin, end = _period(repeat, last)
@@ -92,7 +92,7 @@ def _last_moved(repeat: Repeat) -> datetime | None:
 
 
 def _moved_key(key: str, before: Repeat, moved: Repeat) -> str | None:
-    """Return the key of what is skipped in place of a skipped occurrence; None if nothing is."""
+    """Return the key of the occurrence to skip in place of a skipped one; None if there is none."""
     day = datetime.fromisoformat(key)
     begin, end = _period(before, day)
     here, formerly = _days(moved, begin, end), _days(before, begin, end)
@@ -106,7 +106,7 @@ def _days(repeat: Repeat, begin: datetime, end: datetime) -> list[str]:
 
 
 def _period(repeat: Repeat, instant: datetime) -> tuple[datetime, datetime]:
-    """Return the first and the last day of the week, month or year in which a day lies, as a repetition counts."""
+    """Return the first and the last day of the week, month or year of a day, as a repetition counts."""
     day = datetime.combine(instant.date(), time())
     match repeat.parts["FREQ"]:
         case "WEEKLY":

@@ -21,13 +21,13 @@ PERIODS = {
 ELAPSED = ("seconds", "minutes", "hours")
 HOUR = 3600
 SECONDS_COUNT = 120
-"""Lengths from this many seconds on, and the time at their end, are told without seconds."""
-NEAR = 6  # For so many coming days the weekday is name enough.
+"""The least seconds of a length that is told without seconds; so is the time at its end."""
+NEAR = 6  # The number of coming days for which the weekday is name enough.
 LENGTHS = (("days_of", 86_400), ("hours_of", HOUR), ("minutes_of", 60), ("seconds_of", 1))
 
 
 def worded(moment: Moment, lang: str, now: datetime | None = None) -> str:
-    """Return when a moment is and how it repeats; without `now` it has its date."""
+    """Return a moment and its repetition in words; without `now` with its date."""
     if moment.repeat is None:
         return worded_instant(moment.at, lang, now)
     key, rule = _rule(moment.repeat, lang)
@@ -38,7 +38,7 @@ def worded(moment: Moment, lang: str, now: datetime | None = None) -> str:
 
 
 def worded_instant(at: datetime, lang: str, now: datetime | None = None) -> str:
-    """Return an instant as people say it `now`: within the hour, by its day, or with its date."""
+    """Return an instant in words, as seen from `now`: within the hour, by its day, or with its date."""
     if now is not None and 0 < (left := ceil((at - now).total_seconds())) < HOUR:
         return _say("soon", lang, span=length(left, lang), time=clock(at, lang, seconds=left < SECONDS_COUNT))
     return _say("day_clock", lang, day=_day(at, lang, now), time=clock(at, lang))

@@ -32,14 +32,14 @@ _RAW_IN_JSON = re.compile(f"[\x7f-\x9f{UNSEEN}\u2028\u2029\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    """Return a text that is shown as it reads: no escape sequences, no C0 and C1 but for newline and tab, no marks
-    of direction, no letters that nobody sees."""
+    """Return a text without escape sequences, C0 and C1 except newline and tab, marks of direction, and letters that
+    nobody sees."""
     visible = _UNSEEN.sub(lambda match: match[1] or "", _BREAKS.sub("\n", text))
     return _CONTROLS.sub("", _SEQUENCES.sub("", visible))
 
 
 def safe_json(data: object, *, indent: int | None = None) -> str:
-    """Return data as JSON that is safe to show: what `clean` takes out of a text stands in it as an escape.
+    """Return data as JSON that is safe to show: characters that `clean` removes become escapes.
 
     A value that JSON does not know is written as Python prints it.
     """

@@ -9,12 +9,12 @@ from agents.language.text.stems import stems
 
 TABLE = "CREATE VIRTUAL TABLE entries USING fts5 (title, body, detail = full, tokenize = 'ascii')"
 SEARCH = "SELECT rowid, bm25(entries, ?, ?) AS distance FROM entries WHERE entries MATCH ? ORDER BY distance, rowid"
-MOST_WORDS = 64  # How many different words of a query are looked for; a longer query is a text, not a question.
+MOST_WORDS = 64  # The most different words of a query; a longer query is a text, not a question.
 
 
 @dataclass(frozen=True)
 class IndexEntry:
-    """What can be found: `key` says what it is, title and body are searched."""
+    """An entry of the index: `key` names it, title and body are searched."""
 
     key: str
     title: str
@@ -23,7 +23,7 @@ class IndexEntry:
 
 @dataclass(frozen=True)
 class IndexHit:
-    """An entry that was found. `score` is comparable within one search; `words` are the query's stems in the entry."""
+    """A found entry. `score` is comparable within one search; `words` are the query's stems in the entry."""
 
     key: str
     score: float
@@ -56,7 +56,7 @@ class Index:
             self._stems.append(frozenset([*title, *body]))
 
     def stems_of(self, query: str) -> list[str]:
-        """Return the stems of a query that are looked for, each once, in their order."""
+        """Return the stems of a query to search for, each once, in their order."""
         stems_once = dict.fromkeys(stem for stem in stems(query, self.lang) if stem not in self._ignored)
         return list(stems_once)[:MOST_WORDS]
 
@@ -74,5 +74,5 @@ class Index:
 
 
 def coded(stem: str) -> str:
-    """Return a token that FTS5 neither splits nor reads as syntax, whatever the word holds."""
+    """Return a token that FTS5 neither splits nor reads as syntax, for any word."""
     return stem.encode("utf-8", "replace").hex()

@@ -1,23 +1,23 @@
-"""A guard against replies that say the same again and again. Code and tables may: there it is mostly meant."""
+"""A guard against replies that repeat themselves. Code and tables may do so: there it is mostly on purpose."""
 
 import re
 
 REPEATS = 100
-"""How often the same may stand in a row. A text of more than `LONG` characters may stand less often."""
+"""How often a text may be repeated in a row; one of more than `LONG` characters less often."""
 LONG, SHORT, BLANK = 80, 480, 10
-"""Characters of such a text; of a row that may be a ruler, or laughter; and of white space that counts once."""
+"""Characters of such a long text; of a row that may be a ruler, or laughter; and of white space that counts once."""
 STEP, LONGEST = 64, 1000
-"""Characters that stand twice before they are looked at; and of the longest text whose repetition is seen."""
+"""Characters between two checks, which must stand twice; and of the longest text whose repetition is seen."""
 PART = 256
-"""Characters of a line that is not waited for to its end."""
+"""Characters of a line after which its end is not awaited."""
 _ROW = re.compile(r" {4}|\t|.*\||(?:[^,;\t]*[,;\t](?! )){2,}[^,;\t]*\n")
-"""A line of an indented block or of a table. In prose white space stands behind a comma."""
+"""A line of an indented block or of a table. In prose there is white space behind a comma."""
 _FENCE = re.compile(r"[\s>*-]*(`{3,}|~{3,})[^`]*$")
 _CODE = re.compile("`[^`]*`")
 
 
 class Repetition:
-    """Takes the pieces of a text and counts how often its end stands there in a row; `most` of 0 counts nothing."""
+    """Takes the pieces of a text and counts the repetitions in a row at its end; with `most` of 0 it counts none."""
 
     def __init__(self, most: int = REPEATS) -> None:
         self._most = most
@@ -26,7 +26,7 @@ class Repetition:
         self._period = self._run = self._unseen = self._blank = 0
 
     def feed(self, piece: str) -> bool:
-        """Return whether the text says the same too often, now that this piece has come."""
+        """Take a piece; return whether the text repeats itself too often now."""
         if not self._most:
             return False
         *lines, self._line = (self._line + piece).split("\n")
@@ -48,12 +48,12 @@ class Repetition:
             if fence and fence[1].startswith(self._fence):
                 self._fence = "" if self._fence else fence[1]
         self._is_begun = not part.endswith("\n")
-        # Code that goes beyond this part of a line: all that follows in the line may be code.
+        # Code goes beyond this part of a line: the rest of the line may be code.
         self._is_skipped = self._is_skipped or (self._is_begun and part.count("`") % 2 == 1)
         if self._is_skipped:
             self._text, self._period, self._run = "", 0, 0
         else:
-            # What code says counts, but not how often it says it. A verse may come again with more blank lines.
+            # Code counts as a whole, without its inner repetitions. A verse may come again with more blank lines.
             self._add(re.sub(r"\s+", " ", _CODE.sub(lambda code: f"`{hash(code[0])}`", part)))
 
     def _add(self, part: str) -> None:

@@ -19,14 +19,14 @@ _STEMMING = Lock()
 """A stemmer keeps its word in itself, and several threads read texts at a time."""
 _APOSTROPHES = str.maketrans({"’": "'", "ʼ": "'", "`": "'"})
 SHORTEST_MISSPELT = 4
-"""Letters of a word whose spelling is looked at."""
+"""The least letters of a word whose spelling is checked."""
 MOST_STRANGE = 2
-"""Words of a text that may be slips; with more of them it is about something else."""
+"""The most words of a text that may be slips; with more of them it is about something else."""
 
 
 @dataclass(frozen=True)
 class PlacedWord:
-    """A word in its comparable form and the place in the plain text that it came from."""
+    """A word in its comparable form, and its place in the plain text."""
 
     word: str
     start: int
@@ -39,7 +39,7 @@ def plain(text: str) -> str:
 
 
 def tokens(text: str, size: int = 2) -> Iterator[PlacedWord]:
-    """Yield the words of a text that is `plain` already; of CJK characters, each `size` that follow each other."""
+    """Yield the words of a text that is `plain` already; of CJK characters, each run of `size`."""
     for word in _WORD.finditer(text):
         start, end = word.span()
         if _IDEOGRAPHS.fullmatch(word[0]):
@@ -84,7 +84,7 @@ def is_slip(word: str, right_word: str) -> bool:
 
 
 def spelt(text: str, lexicon: Collection[str]) -> str:
-    """Return the words of a text; one or two strange ones are put right where just one word of the lexicon is near."""
+    """Return the words of a text; one or two strange ones are corrected if just one word of the lexicon is near."""
     row = words(text, 1)
     strange = {word for word in row if word not in lexicon and len(word) >= SHORTEST_MISSPELT}
     if not 0 < len(strange) <= MOST_STRANGE:

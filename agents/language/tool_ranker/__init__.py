@@ -1,1 +1,1 @@
-"""Find tools by requests: a ranker and shortcuts, trained from the tools' cards without any download."""
+"""Tools for requests: a ranker and shortcuts, trained from the tools' cards without any download."""

@@ -19,7 +19,7 @@ Vector = dict[str, float]
 NGRAMS = (2, 3)
 STEM_WEIGHT = 2.0  # The weight of a word, where a piece of a word has 1.
 CONSTANT = 0.3
-"""A feature of every vector. Through it a class of very different examples can win a text that fits nowhere else."""
+"""The value of a feature of every vector. By it a class of very different examples can win a text without a class."""
 SHARPNESS = 5.0  # The factor of the means before the first step.
 STEP = 2.0
 NEAR, FAR = 10, 10
@@ -27,7 +27,7 @@ NEAR, FAR = 10, 10
 TELLING = 15  # A feature of more classes than this is not used to find the near ones.
 EPOCHS = 2
 VISITS = 4_000
-"""Examples looked at while training, in all epochs. If there are more, only a part of them corrects the means."""
+"""Examples for training, in all epochs. If there are more, only a part of them corrects the means."""
 NEGLIGIBLE = 0.01  # A class that an example moves by less is not changed.
 _NOUGHT = repeat(0.0)
 Weights = dict[str, dict[int, float]]
@@ -45,7 +45,7 @@ def features(text: str) -> Counter[str]:
     return counts
 
 
-# Examples repeat the same words. Then their pieces are also the same objects, which are found sooner.
+# Examples repeat the same words. With this cache their pieces are the same objects, which a dict finds sooner.
 @lru_cache(maxsize=5_000)
 def _pieces(word: str) -> tuple[str, ...]:
     framed = f" {word} "
@@ -53,7 +53,7 @@ def _pieces(word: str) -> tuple[str, ...]:
 
 
 class Space:
-    """Weighs features by how rare they are among some texts."""
+    """Weighs features by their rarity among some texts."""
 
     def __init__(self, texts: Iterable[Counter[str]]) -> None:
         names = [text.keys() for text in texts]
@@ -107,13 +107,13 @@ class Linear:
     def set(
         self, classes: int, names: Sequence[str], lengths: Sequence[int], numbers: "array[int]", weights: "array[float]"
     ) -> None:
-        """Set what was trained: the features' names and, a row for each, classes with their weights, in one array."""
+        """Set trained values: the features' names and, a row for each, classes with their weights, in one array."""
         self.classes, self.names, self.lengths, self.numbers, self.weights = classes, names, lengths, numbers, weights
         ends = pairwise(accumulate(lengths, initial=0))
         self._rows = {name: slice(*row) for name, row in zip(names, ends, strict=True)}
 
     def scores(self, vector: Vector) -> list[float]:
-        """Return the log-odds of each class, up to a constant: above zero for what is like an example of it."""
+        """Return the log-odds of each class, up to a constant: above zero for a text like an example of the class."""
         sums = [0.0] * self.classes
         for name, value in (*vector.items(), ("", CONSTANT)):
             if row := self._rows.get(name):
@@ -161,7 +161,7 @@ def _by_feature(rows: Sequence[Vector]) -> Weights:
 
 
 def _nearest(telling: Mapping[str, Mapping[int, float]], vector: Vector, right: int) -> list[int]:
-    """Return the classes other than the right one that have most in common with an example."""
+    """Return the other classes that have most in common with an example."""
     sums: defaultdict[int, float] = defaultdict(float)
     for name, value in vector.items():
         for number, weight in telling.get(name, {}).items():

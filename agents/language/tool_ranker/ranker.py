@@ -19,12 +19,12 @@ _SLOT = re.compile(r"\{\w+\}")
 _BREAK = re.compile(r"(?:[.,!?;:…—–]+\s+|[，。！？；：、]\s*)\S")
 WORD_WEIGHT = 0.1  # The weight of a point of BM25, in log-odds of the linear model.
 CONTEXT_WEIGHT = 0.35  # The weight of the context, where the request has 1.
-LONGEST_REQUEST = 2_000  # Characters of a request, and of its context, that are looked at.
+LONGEST_REQUEST = 2_000  # Characters of a request, and of its context, to look at.
 Words = tuple[str, ...]
 Reading = tuple[Words, Words]
 """The words of a phrase, and their stems."""
 SURE = 0.9  # The least share of the best tool among all tools.
-MOST_IN_SLOT = 5  # Words that say something and may fill a slot; more of them may be another wish.
+MOST_IN_SLOT = 5  # The most words with a meaning in a slot; more of them may be another wish.
 CLOSENESS = 0.45  # The least similarity of the request to an example of the tool, from 0 to 1.
 
 
@@ -41,14 +41,14 @@ class Card:
     """Whether it may be called without a model: it needs no arguments, and a wrong call does no harm."""
 
     def texts(self) -> Iterator[str]:
-        """Yield everything that can be searched: examples without their slots, descriptions, names."""
+        """Yield all texts to search: examples without their slots, descriptions, names."""
         for phrases in self.examples.values():
             yield from (_SLOT.sub(" ", phrase) for phrase in phrases)
         yield from self.descriptions.values()
         yield " ".join([self.name, *self.parameters]).replace("_", " ")
 
     def framed_phrases(self) -> Iterator[str]:
-        """Yield the examples that leave one thing open, and say something beside it."""
+        """Yield the examples with one open slot and words beside it."""
         every = (phrase for phrases in self.examples.values() for phrase in phrases)
         yield from (phrase for phrase in every if len(_SLOT.findall(phrase)) == 1 and _SLOT.sub("", phrase).strip())
 
@@ -60,17 +60,17 @@ class Card:
 
 @dataclass(frozen=True)
 class Hit:
-    """A tool and how well it fits the request. If the best tools have low scores, none fits."""
+    """A tool and its score for the request. If the best tools have low scores, none fits."""
 
     name: str
     score: float
-    share: float  # How likely it is, from 0 to 1, that the request is for this tool, if it is for any.
+    share: float  # The likelihood, from 0 to 1, that the request is for this tool, if it is for any.
 
 
 class ToolRanker:
     """Knows some tools by their cards; trained when it is made, in a second or two for some thousand examples.
 
-    With a `model` nothing is trained: it is what was trained with the same cards.
+    With a `model`, which was trained with the same cards, nothing is trained.
     """
 
     def __init__(self, cards: Sequence[Card], model: tuple[Space, Linear] | None = None) -> None:
@@ -88,7 +88,7 @@ class ToolRanker:
     def rank(self, query: str, limit: int, context: Iterable[str] = ()) -> list[Hit]:
         """Return the best tools for a request, best first.
 
-        `context` is what was said and shown lately, newest first: it decides where the request alone says little.
+        `context` has the latest texts, newest first: it decides where the request alone says little.
         """
         scores = self._scores(query)
         if background := " ".join(context):
@@ -113,7 +113,7 @@ def ranker_of(cards: Sequence[Card]) -> ToolRanker:
 
 
 make_ranker: Callable[[Sequence[Card]], ToolRanker] = ToolRanker
-"""Makes rankers; an application may keep what was trained."""
+"""Makes rankers; an application may keep trained models."""
 
 
 def read_phrases(phrases: Collection[str]) -> Mapping[str, Reading]:
@@ -122,11 +122,11 @@ def read_phrases(phrases: Collection[str]) -> Mapping[str, Reading]:
 
 
 reader: Callable[[Collection[str]], Mapping[str, Reading]] = read_phrases
-"""Reads the phrases of cards; an application may keep what was read."""
+"""Reads the phrases of cards; an application may keep the readings."""
 
 
 class Shortcuts:
-    """Tells which requests go straight to a tool; all tools compete, and those marked `shortcut` may win.
+    """Finds requests that go straight to a tool; all tools compete, and those marked `shortcut` may win.
 
     A request is for a tool when it says the same as an example of this tool alone, fillers aside. It is also for the
     tool when it resembles an example, has no word that the tool's examples lack ("don't stop it" and "stop it at nine"
@@ -153,30 +153,30 @@ class Shortcuts:
         spoken = frozenset(word for phrase, _ in phrases for word in read[phrase][0])
         self._spelt = lru_cache(maxsize=100)(partial(spelt, lexicon=spoken))  # A turn asks twice.
         framed = [(phrase, card.name) for phrase, card in phrases if card.shortcut and _SLOT.search(phrase)]
-        # "My {when}" has no word that tells anything beside its slot: it would fit every request.
+        # "My {when}" has no word with a meaning beside its slot: it would fit every request.
         self._frames = [
             (self._frame(*_SLOT.split(phrase)), name) for phrase, name in framed if self._words(_SLOT.sub(" ", phrase))
         ]
 
     def tool(self, request: str) -> str | None:
-        """Return the name of the tool that a request is surely for, to be called without arguments."""
+        """Return the name of the sure tool for a request, to be called without arguments; None if no tool is sure."""
         name = self.by_any_example(request)
         if name in self._stems_of:
             return name
         return self.meant(request) if self.may_be_meant(request) else None
 
     def by_any_example(self, request: str) -> str | None:
-        """Return the only tool, marked or not, with an example that says the same; at once."""
+        """Return the only tool, marked or not, with an example of the same words; at once."""
         words = self._words(request)
         asking = self._askers.get(words, set()) if words else set()
         return next(iter(asking)) if len(asking) == 1 else None
 
     def by_slip(self, request: str) -> str | None:
-        """Return the tool of which an example says the same but for one slip of typing; at once."""
+        """Return the only tool with an example of the same words, but for a slip of typing; at once."""
         return self.by_any_example(self._spelt(request))
 
     def leading(self, request: str, apart: Collection[str] = ()) -> str | None:
-        """Return the one tool that an example with a slot leads to, whatever few plain words fill the slot; at once.
+        """Return the only tool with an example whose slot a few plain words of the request fill; at once.
 
         None of these words may be among the stems `apart`. A saying ("play it cool") leads nowhere.
         """
@@ -194,7 +194,7 @@ class Shortcuts:
         return bool(words) and any(stems.issuperset(words) for stems in self._stems_of.values())
 
     def meant(self, request: str) -> str | None:
-        """Return the tool that is far likelier than all others and has a similar example; slow the first time."""
+        """Return the tool that is far likelier than all others and has a similar example; the first call is slow."""
         [best] = self._ranker.rank(request, 1)
         if best.share < SURE or not self._stems_of.get(best.name, set()).issuperset(self._words(request)):
             return None
@@ -228,7 +228,7 @@ def _listed(name: str) -> set[str]:
 
 
 def _slot(line: str, start: str, end: str) -> list[str]:
-    """Return the words of a line between two others; none where it does not begin and end so."""
+    """Return the words of a line between a start and an end; none if it does not begin and end so."""
     is_framed = line.startswith(start) and line.endswith(end) and len(line) >= len(start) + len(end)
     return line[len(start) : len(line) - len(end)].split() if is_framed else []
 

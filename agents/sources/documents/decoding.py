@@ -3,14 +3,14 @@
 import codecs
 import re
 
-SAMPLE = 100_000  # Bytes that tell the encoding of a text.
-WESTERN, CYRILLIC = "cp1252", ("cp1251", "koi8_r", "cp866")  # Old encodings that are looked for before all others.
-COMMON = frozenset("оеаинтсрвл")  # More than half of a Russian text.
+SAMPLE = 100_000  # Bytes to guess the encoding of a text from.
+WESTERN, CYRILLIC = "cp1252", ("cp1251", "koi8_r", "cp866")  # Old encodings to try before all others.
+COMMON = frozenset("оеаинтсрвл")  # These letters make up more than half of a Russian text.
 _HIGH_RUN = re.compile(rb"[\x80-\xff]{3,}")
 
 
 def decoded(body: bytes) -> str:
-    """Return a text in the encoding that it has: UTF-8 if it can be, else what is likeliest."""
+    """Return a text, decoded as UTF-8 if possible, else in the likeliest encoding."""
     if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return body.decode("utf-16", "replace")
     try:

@@ -12,7 +12,7 @@ from agents.sources.documents.markdown import DocumentSection, markdown_sections
 
 LARGEST_FILE = 50_000_000  # Bytes.
 LONGEST_ANCHOR = 200
-DOUBLES = ("_sources",)  # Where generators of documentation keep the source of each page.
+DOUBLES = ("_sources",)  # Folders in which generators of documentation keep the source of each page.
 PACKED = (".docx", ".xlsx", ".epub")  # Packages, which may unpack to anything.
 Reader = Callable[[bytes], Iterable[DocumentSection]]
 _ADOC_HEADING = re.compile(r"^(={1,6})(?=[ \t])", re.MULTILINE)
@@ -24,7 +24,7 @@ class Unreadable(Exception):
 
 
 def files_in(place: Path) -> Iterator[Path]:
-    """Yield the files below a folder, in order, or the one file that is named; also those that cannot be read.
+    """Yield the files below a folder, in order, or the one named file; also those that cannot be read.
 
     Hidden files and folders are left out, also doubles, and links, which may lead out of the folder.
     """
@@ -40,18 +40,18 @@ def files_in(place: Path) -> Iterator[Path]:
 
 
 def can_be_read(file: Path) -> bool:
-    """Tell whether a file is of a kind that is read, and neither a pipe nor a device."""
+    """Tell whether a file is of a readable kind, and neither a pipe nor a device."""
     return file.suffix.lower() in READERS and file.is_file()
 
 
 def contents(file: Path, largest: int = LARGEST_FILE) -> bytes:
-    """Return the bytes of a file, whose kind and size are looked at before.
+    """Check the kind and the size of a file, and return its bytes.
 
     Raises:
         Unreadable: it is no ordinary file, too large, or cannot be opened.
     """
     try:
-        # This does not wait for whoever writes into a pipe.
+        # This does not wait for the writer of a pipe.
         with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as opened:
             about = os.fstat(opened.fileno())
             if not stat.S_ISREG(about.st_mode):
@@ -89,7 +89,7 @@ def _html(body: bytes) -> list[DocumentSection]:
 
 
 def web_page(body: bytes) -> list[DocumentSection]:
-    """Return what a page of the web says as one section, with its date in the place of an anchor."""
+    """Return the text of a page of the web as one section, with its date in the place of an anchor."""
     from trafilatura import bare_extraction
 
     page = bare_extraction(body, with_metadata=True, favor_recall=True, fast=True, include_comments=False)

@@ -12,13 +12,13 @@ AROUND = ", ".join(f"[role={role}]" for role in ("navigation", "search", "banner
 SIGNS = ".headerlink, .heading-anchor, .anchor-link, a.anchor:empty"  # Signs that only lead to their own heading.
 LISTS = ("ul", "ol", "dl", "table")
 INLINE = ["b", "strong", "i", "em", "code", "img"]
-"""Tags whose marks would stand between a query and its words."""
-MOST_LINKS = 0.5  # The part of a list's letters that may stand in links; a menu or a list of contents has more.
+"""Tags without Markdown marks in the text: a mark would stand between the words of a query."""
+MOST_LINKS = 0.5  # The greatest share of a list's letters in links; a menu or a list of contents has more.
 _XML = re.compile(r"^\s*<\?xml[^>]*>")  # With this mark the parser warns that XHTML is no HTML.
 
 
 class _Converter(MarkdownConverter):
-    """Puts the address of a heading behind it, as `{#address}`, and keeps only the words of a link."""
+    """Writes the address of a heading behind it, as `{#address}`, and keeps only the words of a link."""
 
     def convert_hN(self, n: int, el: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: N802  # the library's name
         title, address = " ".join(text.split()), _address(el)

@@ -24,16 +24,16 @@ from agents.sources.documents.reading import sections_of
 from prompts import FALLBACK
 
 LONGEST_PASSAGE = 2_000  # Characters.
-OTHERS = 0.7  # What a passage is worth that is in another language than the question.
-SAMPLE = 300  # Characters of a passage that tell its language.
-MOST_SPELLINGS = 2  # Words that a misspelt one is taken for.
-MOST_ANSWERS = 10  # Passages among which an answer is looked for.
+OTHERS = 0.7  # The weight of a passage in another language than the question's.
+SAMPLE = 300  # Characters of a passage to guess its language from.
+MOST_SPELLINGS = 2  # The most meanings of a misspelt word.
+MOST_ANSWERS = 10  # Passages to search for an answer.
 TITLE_WEIGHT = 2.0  # The weight of a word in a title, where one in the text has 1.
-PASSAGES_PER_SECTION = 4  # Passages that are looked at for each section that is wanted: its best one counts.
+PASSAGES_PER_SECTION = 4  # Passages to look at for each wanted section: its best one counts.
 HELP = "help"  # The folder of our own help pages in the index.
 LARGEST_SYNONYMS = 1_000_000  # Bytes of the list of words that mean the same.
-REMOVED = "removed"  # What is noted of the help pages when they shall not be found.
-Tell = Callable[[int, int, str], None]  # Is told how many files of how many are done, and which one comes.
+REMOVED = "removed"  # The note on the help pages when they shall not be found.
+Tell = Callable[[int, int, str], None]  # Gets the number of files that are done, their total number, and the next file.
 _BETWEEN_PARTS = re.compile(r"[-.]")
 TABLES = """
 CREATE TABLE IF NOT EXISTS folders (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, url TEXT NOT NULL);
@@ -69,7 +69,7 @@ GROUP BY folders.id ORDER BY folders.path
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder, or a single file, that was added; `url` is the address that its paths are put behind."""
+    """A folder, or a single file, that was added; `url` is the address before its paths."""
 
     path: str
     url: str
@@ -79,17 +79,17 @@ class Folder:
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage that was found."""
+    """A found passage."""
 
     title: str
     text: str
     url: str
     day: str = ""
-    """The day on which the file was changed last, such as `2026-11-22`; empty if it is not known."""
+    """The day of the file's last change, such as `2026-11-22`; empty if it is not known."""
 
 
 def index_file(database: Path) -> Path:
-    """Return where the index of documents lies: beside the database."""
+    """Return the path of the index of documents, beside the database."""
     return database.with_name(f"{database.stem}.documents.db")
 
 
@@ -110,7 +110,7 @@ class DocumentIndex:
             values = (TITLE_WEIGHT, " OR ".join(map(_phrase, meant)), limit * PASSAGES_PER_SECTION)
             rows = self._database.execute(SEARCH, values).fetchall()
         asked_in = listening(query, lang)
-        # The same pages may be there in several languages, and names of programs are the same in all of them.
+        # The index may have the same pages in several languages, and names of programs are the same in all of them.
         rows.sort(key=lambda row: row[-1] * (1 if listening(row[2][:SAMPLE], asked_in) == asked_in else OTHERS))
         sections: dict[str, Passage] = {}
         for *columns, _ in rows:
@@ -128,7 +128,7 @@ class DocumentIndex:
     def answering(self, query: str, lang: str, more_than: int) -> Passage | None:
         """Return the passage of one's own documents that has most words of a query.
 
-        It must have more than half of the words, at least two, and more than so many; else there is none.
+        It must have more than half of the words, at least two, and more than `more_than`; else there is none.
         """
         if not self.path.exists():
             return None
@@ -154,7 +154,7 @@ class DocumentIndex:
             return ""
 
     def _near(self, stem: str) -> list[str]:
-        """Return the stems of the index that were likely meant by a stem that it lacks, most frequent first."""
+        """Return the likely meanings of a stem that the index lacks: stems of the index, most frequent first."""
         if len(stem) < SHORTEST_MISSPELT or self._database.execute(KNOWN, (coded(stem),)).fetchone():
             return []
         counts = self._vocabulary()
@@ -172,7 +172,7 @@ class DocumentIndex:
         return self._known[1]
 
     def folders(self) -> list[Folder]:
-        """Return what was added."""
+        """Return the added folders and files."""
         with self._lock:
             return [Folder(*row) for row in self._database.execute(COUNTS).fetchall()]
 
@@ -204,7 +204,7 @@ class DocumentIndex:
     def put_file(
         self, folder: str, path: str, content: bytes, read: Callable[[], Iterable[DocumentSection]], day: str = ""
     ) -> bool:
-        """Index a file of a folder that was entered; tell whether its content is new. Only then is it `read`."""
+        """Index a file of an entered folder; tell whether its content is new. Only then is it `read`."""
         state = hashlib.sha256(content).hexdigest()
         sql = "SELECT id, path, digest FROM files WHERE folder = (SELECT id FROM folders WHERE path = ?) AND path = ?"
         with self._lock:
@@ -247,7 +247,7 @@ class DocumentIndex:
     @cached_property
     def _database(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        # Nobody else may read what was indexed; SQLite gives its log the mode of its file.
+        # Nobody else may read the indexed texts; SQLite gives its log the mode of its file.
         self.path.touch(0o600)
         database = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None, timeout=30)
         weakref.finalize(self, database.close)
@@ -295,14 +295,14 @@ def _tokens(text: str) -> str:
 
 @dataclass
 class Report:
-    """What indexing has done: numbers of files, and a line for each that could not be read."""
+    """The outcome of indexing: numbers of files, and a line for each unreadable one."""
 
     added: int = 0
     unchanged: int = 0
     removed: int = 0
     unreadable: list[str] = field(default_factory=list)
     skipped: Mapping[str, int] = field(default_factory=dict)
-    """The number of files of each kind that is not read."""
+    """The number of files of each unknown kind."""
 
 
 def index_folder(index: DocumentIndex, place: Path, url: str, tell: Tell) -> Report:
@@ -311,7 +311,7 @@ def index_folder(index: DocumentIndex, place: Path, url: str, tell: Tell) -> Rep
     `url` is put before the paths below the folder; a file that cannot be read is left as it was indexed before.
 
     Raises:
-        UsageError: there is no such folder or file, or it overlaps one that was added.
+        UsageError: there is no such folder or file, or it overlaps an added one.
     """
     if not (place.is_file() or place.is_dir()):
         raise UsageError(f"{place}: there is no such file or folder")
@@ -357,7 +357,7 @@ def index_help(index: DocumentIndex) -> None:
 
 
 def remove(index: DocumentIndex, place: str) -> bool:
-    """Take a folder or file out that was added; return whether it was there."""
+    """Remove an added folder or file; return whether it was there."""
     if place == HELP:
         index.note(HELP, REMOVED)
         return index.remove_folder(HELP)

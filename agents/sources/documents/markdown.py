@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t]*#*(?:[ \t]+\{#([^\s}]+)\})?")
-"""Its level, its title, and the address that may stand behind it."""
+"""A heading: its level, its title, and the address behind it, if any."""
 _FENCE = re.compile(r"[ \t]{0,3}(```|~~~)")
 _NOT_IN_ANCHOR = re.compile(r"[^\w\- ]")
 BETWEEN = " › "
@@ -13,7 +13,7 @@ BETWEEN = " › "
 
 @dataclass(frozen=True)
 class DocumentSection:
-    """A part of a document below one heading; `title` names the headings above it too, outermost first."""
+    """A part of a document below one heading; `title` has the headings above it too, outermost first."""
 
     title: str
     text: str
@@ -21,7 +21,7 @@ class DocumentSection:
 
 
 def markdown_sections(text: str) -> list[DocumentSection]:
-    """Return the sections that have a text of their own; a line in fenced code is no heading."""
+    """Return the sections with a text of their own; a line in fenced code is no heading."""
     sections: list[DocumentSection] = []
     above: dict[int, str] = {}
     anchor, lines, is_code = "", list[str](), False
@@ -44,7 +44,7 @@ def passages(text: str, longest: int) -> Iterator[str]:
     text, place = text.strip(), 0
     while len(text) - place > longest:
         window = text[place : place + longest + 1]
-        # A passage shall be filled at least by half, so that a short paragraph does not stand alone.
+        # A passage shall be at least half full, so that a short paragraph does not stand alone.
         ends = (window.rfind(sign, longest // 2 if sign != " " else 1) for sign in ("\n\n", "\n", " "))
         end = next((end for end in ends if end > 0), longest)
         if passage := window[:end].strip():

@@ -18,7 +18,7 @@ from agents.sources.documents.html import html_sections
 from agents.sources.documents.markdown import DocumentSection, markdown_sections
 
 LARGEST_PART = 50_000_000  # Bytes of one file in a package.
-LONGEST_SAMPLE = 10_000  # Characters that tell how the cells of a table are divided.
+LONGEST_SAMPLE = 10_000  # Characters to guess the divider of a table's cells from.
 DIVIDERS = ",;\t|"
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -47,7 +47,7 @@ def docx_sections(body: bytes) -> list[DocumentSection]:
 
 
 def xlsx_sections(body: bytes) -> list[DocumentSection]:
-    """Return the sheets of a workbook; a date is shown as the number that the file holds."""
+    """Return the sheets of a workbook; a date appears as the number in the file."""
     package = zipfile.ZipFile(io.BytesIO(body))
     shared: list[str] = []
     if "xl/sharedStrings.xml" in package.namelist():
@@ -64,7 +64,7 @@ def xlsx_sections(body: bytes) -> list[DocumentSection]:
 
 
 def epub_sections(body: bytes) -> Iterator[DocumentSection]:
-    """Yield the sections of a book, in the order in which it is read."""
+    """Yield the sections of a book, in reading order."""
     package = zipfile.ZipFile(io.BytesIO(body))
     [place, *_] = [
         it.get("full-path", "") for it in _xml(package, "META-INF/container.xml").iter() if _is(it, "rootfile")

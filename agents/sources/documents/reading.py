@@ -16,13 +16,13 @@ from pathlib import Path, PurePath
 from agents.sources.documents.files import LARGEST_FILE, PACKED, READERS, Unreadable, cleaned, web_page
 from agents.sources.documents.markdown import DocumentSection
 
-LARGEST_HERE = 1_000_000  # Bytes of text that are read in our own process.
+LARGEST_HERE = 1_000_000  # The most bytes of text to read in our own process.
 LONGEST_DOCUMENT = 20_000_000  # Characters of a document of one's own.
 SECONDS = 20
 PATIENCE = 120  # Seconds for a document of one's own.
 MEMORY = 1_500_000_000  # Bytes of address space that the process may use.
 PDF = ".pdf"
-WEB_PAGE = "web page"  # No file has it for a suffix, so that no file of a folder is read as one.
+WEB_PAGE = "web page"  # No file has this suffix, so that no file of a folder is read as a web page.
 UNREADABLE = 3
 
 
@@ -46,7 +46,7 @@ def sections_of(name: str, body: bytes) -> list[DocumentSection]:
 async def sections_in_process(
     suffix: str, body: bytes, longest: int, seconds: float | None = None
 ) -> list[DocumentSection]:
-    """Return the first sections of a file of this kind, read in a process that may take so many seconds.
+    """Return the first sections of a file of this kind, read in a process within `seconds`.
 
     Raises:
         Unreadable: it is damaged, or takes too long.
@@ -74,7 +74,7 @@ async def sections_in_process(
 
 
 def read(suffix: str, body: bytes, longest: int) -> list[DocumentSection]:
-    """Return the first sections of a file of this kind, with so many characters of text at most.
+    """Return the first sections of a file of this kind, with at most `longest` characters of text.
 
     Raises:
         Unreadable: it is damaged.

@@ -1,1 +1,1 @@
-"""The web: which addresses may be reached, fetching within bounds, the text of pages."""
+"""The web: permitted addresses, fetching within bounds, the text of pages."""

@@ -1,6 +1,6 @@
-"""Fetch what a search leads to: guarded at every step, and bounded in time, size, steps and kind.
+"""Fetch the pages of a search: guarded at every step, and bounded in time, size, steps and kind.
 
-`page_text` takes the text out of what was fetched, without menus, scripts and markup.
+`page_text` takes the text out of a fetched page, without menus, scripts and markup.
 """
 
 import asyncio
@@ -27,15 +27,15 @@ PLAIN = frozenset({"text/plain", "text/markdown"})
 PDF = "application/pdf"
 PAGES = HTML | PLAIN | {PDF}
 LARGEST_ANSWER = 2_000_000  # Bytes of a search service's answer.
-LARGEST_HERE = 200_000  # Bytes of a page that is read in our own process: its author may have made it slow to read.
-LONGEST_PAGE = 200_000  # Characters of a page that are read.
+LARGEST_HERE = 200_000  # The most bytes of a page to read in our own process: its author may have made it slow to read.
+LONGEST_PAGE = 200_000  # The most characters of a page to read.
 LONGEST_TITLE = 200
-STEP = 1  # Redirects that the guard lets httpx prepare; they are followed here, each checked like a new address.
+STEP = 1  # Redirects that the guard lets httpx prepare; the fetcher follows them, each checked like a new address.
 PUBLIC = Policy(denied_networks=FAR, max_redirects=STEP)
 
 
 class FetchError(Exception):
-    """There is nothing to read; the message says why, in words for a model, and nothing of what was sent."""
+    """There is nothing to read; the message gives the reason, in words for a model, without the data that were sent."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ class Download:
 
 
 class Fetcher:
-    """Fetches pages of the public web, and JSON of services that the operator has set.
+    """Fetches pages of the public web, and JSON of services that the operator has configured.
 
     `timeout` is in seconds, for a page with its redirects; `largest` in bytes. `inside` are addresses such as
-    `http://wiki.lan` whose pages may be read although they are in an inner network.
+    `http://wiki.lan` with readable pages in an inner network.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Fetcher:
         self._clients.clear()
 
     async def page(self, url: str, kinds: Collection[str] = PAGES) -> Download:
-        """Return what is at an address of the web.
+        """Return the page at an address of the web.
 
         Raises:
             FetchError: it may not be reached, does not answer, or is too large or of another kind.
@@ -98,7 +98,7 @@ class Fetcher:
         body: object = None,
         headers: Mapping[str, str] | None = None,
     ) -> object:
-        """Return the JSON that a service answers: to a POST if there is a `body`, else to a GET.
+        """Return the JSON answer of a service: to a POST if there is a `body`, else to a GET.
 
         The operator has set the service's address, so it may be in an inner network; redirects are not followed.
 
@@ -160,7 +160,7 @@ def _origin(url: str) -> str:
 
 @asynccontextmanager
 async def _in_time(timeout: float) -> AsyncIterator[None]:
-    """Limit the block to so many seconds, and raise `FetchError` for whatever goes wrong."""
+    """Limit the block to `timeout` seconds, and raise `FetchError` for any failure."""
     try:
         async with asyncio.timeout(timeout):
             yield
@@ -176,7 +176,7 @@ async def _in_time(timeout: float) -> AsyncIterator[None]:
 
 @dataclass(frozen=True)
 class PageText:
-    """What a page says; never HTML. `published` is a date such as `2026-11-22`."""
+    """The text of a page; never HTML. `published` is a date such as `2026-11-22`."""
 
     title: str
     text: str
@@ -184,7 +184,7 @@ class PageText:
 
 
 async def page_text(download: Download) -> PageText:
-    """Return what a page says. A large page and a PDF file are read in a process of its own.
+    """Return the text of a page. A large page and a PDF file are read in a process of its own.
 
     Raises:
         NotFetched: nothing in it can be read, or not in time.

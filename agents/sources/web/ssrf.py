@@ -1,7 +1,7 @@
-"""Restrict requests to the host of a service, whose address is checked and pinned when the connection is made.
+"""Restrict requests to the host of a service; its address is checked and pinned when the connection is made.
 
-ssrfguard resolves a name once, checks every answer and connects to what it has checked; userinfo, encoded
-addresses and other schemes, hosts and ports are refused before that, on redirects too.
+ssrfguard resolves a name once, checks every answer and connects to a checked address; userinfo, encoded addresses
+and other schemes, hosts and ports are refused before that, on redirects too.
 """
 
 import ssl

@@ -1,4 +1,4 @@
-"""An answer on its way to a client: whole, or as a stream of events."""
+"""The delivery of an answer to a client: as one body, or as a stream of events."""
 
 import uuid
 from collections.abc import AsyncIterator, Mapping
@@ -18,18 +18,18 @@ from app.doors.http.answers import Answer
 from app.doors.http.exchange import DEVICE, STREAM, Caller, IdempotencyKey, PathName, Running
 
 ALIVE_EVERY = 15.0
-"""Seconds after which a silent stream says that it is alive."""
+"""Seconds without an event after which a stream sends a sign of life."""
 STILL_HERE = format_sse_event(comment="still here")
 UNBUFFERED = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-"""The headers by which proxies pass a stream on as it comes."""
+"""Headers that make proxies pass a stream on without buffering."""
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """A request in a thread that is answered by a turn: who sends it, and in which form the answer goes back."""
+    """A request that a turn answers: its thread, its caller, and the form of the answer."""
 
     thread: PathName
-    """What the caller calls the thread."""
+    """The caller's name of the thread."""
     key: Caller
     answers: Running
     accept: Annotated[str, Header()] = ""
@@ -38,17 +38,17 @@ class Delivery:
 
     @property
     def name(self) -> str:
-        """The name under which the thread is kept."""
+        """The thread's name in the database."""
         return self.key.inside(self.thread)
 
     def id(self, id: str | None = None) -> str:
-        """Return the message's id: of the body, of the header, or a new one."""
+        """Return the message's id: that of the body, that of the header, or a new one."""
         return id or self.idempotency_key or uuid.uuid4().hex
 
     async def answer(
         self, text: str | None, id: str, user: str | None, source: str, lang: str | None = None
     ) -> Response:
-        """Return the answer to a message: a stream of events for `Accept: text/event-stream`, else whole.
+        """Return the answer to a message: a stream of events for `Accept: text/event-stream`, else one JSON body.
 
         Raises Busy or UsageError before a stream begins.
         """
@@ -56,7 +56,7 @@ class Delivery:
         turn = Turn(thread=self.name, text=text, user=owner, lang=lang, id=id, source=source, device=DEVICE)
         kept = self.answers.of(turn.thread, turn.id)
         answer = await self.answers.to(turn, self.key.holder)
-        # An answer that begins now, as after a restart, numbers its events anew.
+        # A new answer, as after a restart, numbers its events anew.
         after = self.last_event_id if answer is kept else 0
         headers = {"X-Message-Id": quote(turn.id)}
         if STREAM in self.accept:
@@ -65,7 +65,7 @@ class Delivery:
 
 
 class Pieces(StreamingResponse):
-    """A response that begins with its first piece: what fails before it is a fault with a status."""
+    """A response that starts with its first piece, so that a failure before it becomes an error with a status."""
 
     async def stream_response(self, send: Send) -> None:
         """Send the pieces."""
@@ -87,7 +87,7 @@ def streamed(frames: AsyncIterator[bytes], headers: Mapping[str, str] = UNBUFFER
 
 
 def whole(content: AsyncIterator[dict[str, Any]], headers: Mapping[str, str]) -> StreamingResponse:
-    """Return what is made for a client as JSON; it is given up when the client goes."""
+    """Return content as a JSON response; the work on it ends when the client goes."""
     bodies = (JSONResponse(part).body async for part in content)
     return Pieces(bodies, media_type="application/json", headers=headers)
 
@@ -109,5 +109,5 @@ async def _frames(answer: Answer, name: str, after: int) -> AsyncIterator[bytes]
 
 
 def plain(event: Event, name: str) -> dict[str, Any]:
-    """Return an event of a thread that the caller calls `name`."""
+    """Return an event as JSON; `name` is the caller's name of the thread."""
     return {**event.plain(), "thread": name}

@@ -1,7 +1,7 @@
-"""Histories that clients send: a value that leads to a thread, and to the turn in it at which the history ends.
+"""Histories that clients send: each leads to a thread, and to the turn in it at which the history ends.
 
-Where the chat is named, it is the turn at that position. Where only the person is named, it is what they have said.
-Where nobody is named, it is all that was said on both sides; of several talks with equal beginnings each has a thread.
+If the client names the chat, the position in it finds the turn. If it names the user alone, the user's messages do.
+If it names neither, the messages of both sides do; of several talks with equal beginnings each has a thread.
 """
 
 import hashlib
@@ -24,47 +24,47 @@ from app.doors.http.exchange import BETWEEN
 from app.security.api_keys import Key
 
 MOST_EQUAL = 20
-"""Talks with the same words that are looked at, the latest first."""
+"""Limit of stored talks with the same words that a search compares, the latest first."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a message goes on: the `thread`, `id`, `after` and `before` of its `Turn`."""
+    """The place of a message in a thread: the `thread`, `id`, `after` and `before` of its `Turn`."""
 
     thread: str
     after: str | None
     before: Sequence[Exchange] = ()
     id: str = ""
-    """That of the same message, if it was sent before at this place and not answered; else a new one."""
+    """The id of the same message, if it came before at this place and has no answer; else a new one."""
 
     def turn(self, text: str, **fields: Any) -> Turn:
-        """Return the turn of a message there."""
+        """Return the turn of a message at this place."""
         return Turn(thread=self.thread, text=text, id=self.id, after=self.after, before=self.before, **fields)
 
 
 @dataclass(frozen=True)
 class Histories:
-    """Find the place of a history among those of a caller, of a person of theirs, or of one chat."""
+    """The stored histories of a caller, of one of the caller's users, or of one chat."""
 
     assistant: Assistant
     key: Key
     user: str | None = None
-    """The person, as they are kept."""
+    """The user's name in the database."""
     chat: str | None = None
     """The thread of the chat, if the client names it."""
     resends: bool = True
-    """Whether the client always sends all that was said in a chat; else it may leave out what the chat has."""
+    """Whether the client always sends the whole history of a chat; else it may leave out stored messages."""
 
     async def place(
         self, said: Sequence[Exchange], message: Exchange, id: str | None = None, behind: str | None = None
     ) -> Place:
-        """Return where a message goes on that was said behind this, and note that it does.
+        """Return the place of a message that follows this history, and note it.
 
-        `id` is that of the message, if it has one. `behind` is the message behind whose answer all this was said, empty
-        if none is named; a message with it can be named so as well.
+        `id` is the message's id, if it has one. `behind` is the id of the message whose answer the history follows,
+        empty if the client names none; with `behind` the client can later name this message in turn.
 
         Raises:
-            HTTPException: that message is not known, or is another person's (404).
+            HTTPException: the message `behind` is unknown, or another user's (404).
         """
         greeting, said = _parted(said)
         chains, spoken, text = self._chains([*said, message]), _digests(said), message.text or ""
@@ -87,10 +87,10 @@ class Histories:
             )
             source, thread = place.thread, place.thread
             if before and self.user is None and before.value["next"] not in ("", place.id):
-                # Nobody knows whose talk that is: the message goes on in a copy.
+                # The owner of the talk is unknown: the message goes on in a copy.
                 thread = self._new()
             elif before:
-                # A cut answer is what was said from now on.
+                # From now on the cut answer counts as the answer.
                 talk = before.value["talk"] or ("" if place.before else spoken[-1])
                 value = {**before.value, "next": place.id, "talk": talk}
                 await self._store.aput(before.namespace, before.key, value)
@@ -109,24 +109,24 @@ class Histories:
         return place
 
     async def keep(self, place: Place, said: Sequence[Exchange], message: Exchange, answer: str) -> None:
-        """Note what was answered to a message at its place."""
+        """Note the answer to a message at its place."""
         said = [*_parted(said)[1], replace(message, answer=answer)]
         item = await self._store.aget(self._chains(said)[-1], place.id)
         if item:
             await self._store.aput(item.namespace, item.key, {**item.value, "talk": _digests(said)[-1]})
 
     async def _behind(self, message: str, said: Sequence[Exchange]) -> Place:
-        """Return the turn of a message that was answered to this caller and person."""
+        """Return the place after a message that this caller and user got an answer to."""
         item = await self._store.aget(self._named, f"{message}/")
         if item is None or item.value["user"] != (self.user or ""):
             raise HTTPException(404, "There is no such response.")
         return Place(str(item.value["thread"]), message, said)
 
     async def _in_chat(self, chat: str, said: Sequence[Exchange], chain: Namespace, spoken: str, text: str) -> Place:
-        """Return the turn of a chat at the position where a history ends."""
+        """Return the place in a chat where a history ends."""
         items = await self._store.asearch(chain, limit=MOST_EQUAL) if said else []
         for item in sorted(items, key=lambda item: item.value["talk"] != spoken):
-            # One that was refused was never played.
+            # The assistant has never played a refused message.
             if await self.assistant.message(chat, item.key):
                 return Place(chat, item.key)
         if not said and self.resends:
@@ -134,18 +134,18 @@ class Histories:
         branches = self.assistant.branches
         at = await branches.at(chat)
         if said and await self._ends_with(chat, at, said):
-            # The client has perhaps dropped the beginning.
+            # The client may have dropped the beginning.
             return Place(chat, at)
         if not said and await self._is_new_alone(chat, at):
             return Place(chat, None)
         path, lines = await branches.path(chat, at), await self.assistant.memory.transcript.lines(chat)
-        # A client may leave out what its tools gave.
+        # A client may leave out the results of its tools.
         hidden = {CHOICE} if any(each.source == RESULT for each in said) else {CHOICE, RESULT}
         asked = [line for line in lines if line.role == "user" and line.metadata.get("source") not in hidden]
         texts = {line.message_id: line.text for line in asked}
         path = [id for id in path if id in texts]
         if not said:
-            # A client may send a history once, and from then on the new words alone.
+            # A client may send a history once, and from then on the new message alone.
             first = texts[path[0]] if path else text
             is_again = first == text and (len(path) <= 1 or bool(await branches.parent(chat, path[1])))
             return Place(chat, BEGINNING if not path or is_again else None)
@@ -154,7 +154,7 @@ class Histories:
         return Place(chat, path[-1] if path else BEGINNING, said[len(path) :])
 
     async def _behind_greeting(self, place: Place, greeting: Sequence[Exchange]) -> Place:
-        """Return the place behind the greeting of a thread, which is read in if it has none."""
+        """Return the place after the greeting of a thread; a thread without one takes over the client's greeting."""
         branches = self.assistant.branches
         at = await branches.at(place.thread)
         [first, *_] = await branches.path(place.thread, at) if at else [""]
@@ -164,9 +164,9 @@ class Histories:
         return replace(place, before=[*greeting, *place.before])
 
     async def _behind_answers(self, chat: str, after: str | None, source: str) -> str | None:
-        """Return the last of the messages behind a turn that histories do not show: they only answer what it asked.
+        """Return the last message after a turn that histories leave out: an answer to the turn's question.
 
-        A client may also leave out what its tools gave, but for a message of this kind itself.
+        A client may also leave out the results of its tools, unless the new message is such a result.
         """
         answers = {CHOICE} if source == RESULT else {CHOICE, RESULT}
         at = await self.assistant.branches.at(chat) if after else after
@@ -179,7 +179,7 @@ class Histories:
         return after
 
     async def _ends_with(self, chat: str, at: str, said: Sequence[Exchange]) -> bool:
-        """Tell whether these are the last words up to a message of a chat, all of them noted as behind each other."""
+        """Tell whether a chat ends with these messages at a message, each noted as the parent of the next."""
         for exchange in reversed(said):
             entry = await self.assistant.message(chat, at) if at else None
             if entry is None or entry.text != exchange.text:
@@ -188,7 +188,7 @@ class Histories:
         return True
 
     async def _is_new_alone(self, chat: str, at: str) -> bool:
-        """Tell whether nobody has sent a history in a chat of several turns: then a message alone is the next one."""
+        """Tell whether a chat of several turns has never come with a history: then a message alone is the next one."""
         last = await self.assistant.message(chat, at) if at else None
         notes = await self._store.asearch(parents_in(chat), limit=MOST_EQUAL)
         is_first = last is None or last.turn <= 1 or any(note.key == at for note in notes)
@@ -202,7 +202,7 @@ class Histories:
         text: str,
         id: str | None,
     ) -> tuple[Place, SearchItem | None]:
-        """Return the place of a history by what was said, and the turn at which its known beginning ends."""
+        """Return the place of a history by its words, and the stored turn at which its known beginning ends."""
         for size in range(len(said), 0, -1):
             items = await self._store.asearch(chains[size], limit=MOST_EQUAL)
             if self.user is None:
@@ -217,17 +217,17 @@ class Histories:
                     entry = await self.assistant.message(thread, sent) if sent else None
                     if entry and entry.text == text and (sent == id or entry.status in ("open", "failed")):
                         return Place(thread, item.key, (), sent), item
-            # A talk that nobody has gone on with is nobody else's.
+            # A talk without a next message belongs to no other client yet.
             for item in sorted(items, key=lambda item: bool(item.value["next"])):
                 if await self.assistant.message(str(item.value["thread"]), item.key):
                     return Place(str(item.value["thread"]), item.key, said[size:]), item
         return Place(self._new(), BEGINNING, said), None
 
     async def _is_same(self, item: SearchItem, answer: str, chain: Namespace | None, spoken: str) -> bool:
-        """Tell whether a turn has this answer, of which Stop may have cut the end, and all before it is what was said.
+        """Tell whether a turn has this answer, perhaps cut by Stop, and the history's messages come before it.
 
-        `chain` is where the turn before it is kept, if there is one, and `spoken` the digest of what was said up to
-        there. Nobody gets to see an answer of which they know nothing.
+        `chain` is the namespace of the turn before it, if there is one, and `spoken` the digest of the messages up to
+        there. So no client sees an answer that it does not know.
         """
         thread, sent = str(item.value["thread"]), answer.strip()
         if chain:
@@ -240,7 +240,7 @@ class Histories:
         return bool(sent) and whole.startswith(sent)
 
     async def _unanswered(self, place: Place, text: str) -> str:
-        """Return the id of the last message of a thread if it is this one and was not answered."""
+        """Return the id of a thread's last message if it has this text and no answer; else an empty text."""
         last = await self.assistant.last_message(place.thread, self.user or place.thread)
         if last is None or last.status not in ("open", "failed") or last.text != storable(text):
             return ""
@@ -248,7 +248,7 @@ class Histories:
         return last.message_id if parent is None or place.after in (None, parent) else ""
 
     def _chains(self, said: Sequence[Exchange]) -> list[Namespace]:
-        """Return where the turns are kept at which each beginning of a history ends: by a digest of its words."""
+        """Return the namespaces of the turns at which each beginning of a history ends, by a digest of its words."""
         chain = hashlib.sha256(repr((self.chat, self.user if self.chat is None else "")).encode("utf-8", "replace"))
         chains = [self._kept(chain.hexdigest())]
         for exchange in said:
@@ -261,7 +261,7 @@ class Histories:
 
     @property
     def _named(self) -> Namespace:
-        """Where the threads of the messages are kept that a client may name; each has a slash behind its id."""
+        """The namespace of the messages that a client may name, with their threads; each key is an id and a slash."""
         return namespace_of(f"http:{self.key.name}", "answered")
 
     def _new(self) -> str:
@@ -273,13 +273,13 @@ class Histories:
 
 
 def _parted(said: Sequence[Exchange]) -> tuple[Sequence[Exchange], Sequence[Exchange]]:
-    """Return the greeting at the head of a history, if it has one, and all that was said behind it."""
+    """Return the greeting at the head of a history, if it has one, and the messages after it."""
     count = sum(exchange.text is None for exchange in said[:1])
     return said[:count], said[count:]
 
 
 def _digests(said: Sequence[Exchange]) -> list[str]:
-    """Return a digest of each beginning of what was said on both sides, the empty one first."""
+    """Return a digest of each beginning of a history with both sides, the empty beginning first."""
     digest = hashlib.sha256()
     digests = [digest.hexdigest()]
     for exchange in said:

@@ -1,4 +1,4 @@
-"""What an operator can watch of a process, for Prometheus; requests are counted where they come in."""
+"""Gauges of a process for Prometheus; the gate counts the requests."""
 
 from collections.abc import Iterator
 
@@ -10,13 +10,13 @@ from app.doors.http.answers import Answers
 
 
 class Measures(Collector):
-    """What this process does at the moment."""
+    """The current numbers of this process."""
 
     def __init__(self, assistant: Assistant, answers: Answers) -> None:
         self._queue, self._answers = assistant.queue, answers
 
     def collect(self) -> Iterator[Metric]:
-        """Yield how many answers and turns there are."""
+        """Yield the numbers of running answers, running turns and waiting turns."""
         yield GaugeMetricFamily("answers_running", "Answers that are being made, or wait.", self._answers.running)
         yield GaugeMetricFamily("turns_running", "Turns that run.", self._queue.running)
         yield GaugeMetricFamily("turns_waiting", "Turns that wait until they may run.", self._queue.waiting)

@@ -1,4 +1,4 @@
-"""Answers to the question of a tool, whatever form they come in."""
+"""Answers to an interrupt, in any form that clients send."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ APPROVAL = {"type": "object", "properties": {"approved": {"type": "boolean"}}, "
 
 
 def schema_of(question: Interrupt) -> dict[str, Any]:
-    """Return the JSON schema of what `answer_message` takes for an answer to a question."""
+    """Return the JSON schema of an answer to a question, as `answer_message` takes it."""
     if question.kind == CONFIRM:
         return APPROVAL
     if question.options:
@@ -30,12 +30,12 @@ def schema_of(question: Interrupt) -> dict[str, Any]:
 async def answer_message(
     assistant: Assistant, thread: str, owner: str, id: str, answer: object, meant: str | None = None
 ) -> tuple[str, str]:
-    """Return the text and the id of the message that gives an answer: a text, a yes or no, or a form's values by field.
+    """Return the text and the id of an answer's message. An answer: a text, a yes or no, or a form's values by field.
 
-    An answer that comes again has the same id. `meant` is the id of the question; None: whichever is open.
+    A repeated answer gets the same id. `meant` is the id of the question; None: the open one.
 
     Raises:
-        HTTPException: nothing or another question is asked (409), or this is no answer to it (422).
+        HTTPException: no question or another one is open (409), or this is no answer to it (422).
     """
     answer = agreed(answer)
     last = await assistant.last_message(thread, owner)

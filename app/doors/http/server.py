@@ -1,4 +1,4 @@
-"""The server of the HTTP door; a connection that has brought no whole request is bounded in time and in number."""
+"""The server of the HTTP door, with limits on the time and the number of connections without a whole request."""
 
 import asyncio
 from collections.abc import Iterator
@@ -11,16 +11,16 @@ from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 PATIENCE = 120.0
-"""Seconds in which a request must be here, head and body."""
+"""Deadline for the arrival of a request, head and body, in seconds."""
 MOST_UNFINISHED = 600
-"""Connections of this process that wait for a request; the oldest makes room for a new one."""
+"""Limit of connections of this process that wait for a request; beyond it the oldest closes."""
 
 
 class _Connection(H11Protocol):
-    """Is closed when its request does not come, or when too many others wait for theirs."""
+    """A connection that closes when its request does not come, or when too many others wait for theirs."""
 
     unfinished: ClassVar[dict["_Connection", asyncio.TimerHandle]] = {}
-    """The connections of this process that wait, the oldest first, and what closes each."""
+    """The waiting connections of this process, the oldest first, each with the timer that closes it."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the base has it
         super().connection_made(transport)
@@ -52,25 +52,25 @@ class _Connection(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """Leaves signals to us: a second handler would stop the process before its answers have ended."""
+    """A server that leaves signals to us: a second handler would stop the process before its answers have ended."""
 
     def __init__(self, app: FastAPI, config: uvicorn.Config) -> None:
         super().__init__(config)
         self._app = app
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
-        """End the streams that would never end by themselves, then wait for the rest."""
+        """End the event streams, which never end by themselves, then wait for the other responses."""
         await self._app.state.streams.close()
         await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Capture none."""
+        """Capture no signals."""
         yield
 
 
 def make_server(app: FastAPI, host: str, port: int, *, patience: int) -> Server:
-    """Return a server, which at its end gives its answers so many seconds."""
+    """Return a server; at its end its responses have `patience` seconds to finish."""
     config = uvicorn.Config(
         app,
         host=host,

@@ -1,4 +1,4 @@
-"""The paths of what is kept of threads and users: read, exported and forgotten."""
+"""The paths of stored threads and users: read, export and delete."""
 
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
@@ -48,9 +48,9 @@ async def threads(
     limit: Limit = MOST_LISTED,
     before: Before = None,
 ) -> dict[str, Any]:
-    """List a page of the threads, or of those in which a user has written: the one last written to first.
+    """List a page of the threads, or of those in which a user has written, the most recent first.
 
-    `next` leads to the page behind it, as `before`; null behind the last one. A page of a search may have few threads.
+    `next` is the `before` of the next page; null on the last one. A page of a search may have few threads.
     """
     transcript = assistant.memory.transcript
     page = await thread_page(transcript, key.user(user), key.prefix, words=query, before=before, most=limit)
@@ -63,7 +63,7 @@ async def threads(
 
 @router.get("/threads/{thread}")
 async def state(thread: PathName, key: Caller, assistant: Served, user: UserName = None) -> dict[str, Any]:
-    """Return who holds a thread's conversation, and what is asked."""
+    """Return the holder of a thread's conversation, and the open question."""
     facts = await assistant.state(key.inside(thread), key.user(user))
     if facts is None:
         raise HTTPException(404, NO_THREAD)
@@ -78,7 +78,7 @@ async def memory(thread: PathName, key: Caller, assistant: Served) -> dict[str, 
 
 @router.get("/threads/{thread}/export", responses={200: {"content": {"text/markdown": {}, "application/json": {}}}})
 async def export(thread: PathName, key: Caller, assistant: Served, form: Written = "markdown") -> Response:
-    """Return a thread to read, or as JSON with the forms of its dialogs."""
+    """Return a thread as readable Markdown, or as JSON with the forms of its dialogs."""
     lines = await lines_of(assistant, key.inside(thread))
     facts = await assistant.state(key.inside(thread)) or {}
     forms, lang = facts.get("forms", {}), facts.get("lang") or FALLBACK
@@ -92,15 +92,15 @@ async def export(thread: PathName, key: Caller, assistant: Served, form: Written
 
 @router.get("/threads/{thread}/system_messages")
 async def system_messages(key: Operator, name: Known, assistant: Served) -> SystemMessages:
-    """Return what the operator tells every speaker of a thread."""
+    """Return the operator's messages to every speaker of a thread."""
     return await SystemMessages.of(assistant.memory.store, name)
 
 
 @router.put("/threads/{thread}/system_messages", dependencies=[audited("system_messages")])
 async def set_messages(body: SystemMessages, key: Operator, name: Known, assistant: Served) -> SystemMessages:
-    """Tell every speaker of a thread this, in place of what was told; it holds from the next turn on.
+    """Replace the operator's messages to every speaker of a thread, from the next turn on.
 
-    A turn that runs is not waited for.
+    A running turn keeps the old messages.
     """
     await body.save(assistant.memory.store, name)
     return body
@@ -108,7 +108,7 @@ async def set_messages(body: SystemMessages, key: Operator, name: Known, assista
 
 @router.delete("/threads/{thread}", dependencies=[audited("forget")])
 async def forget(thread: PathName, key: Caller, assistant: Served) -> dict[str, bool]:
-    """Delete every trace of a thread, and all that is kept of its user if it has only one."""
+    """Delete every trace of a thread, and all data of its user if it has only one."""
     await check_reach(assistant.memory)
     if not await assistant.forgetting.thread(key.inside(thread)):
         raise HTTPException(404, NO_THREAD)
@@ -117,7 +117,7 @@ async def forget(thread: PathName, key: Caller, assistant: Served) -> dict[str, 
 
 @router.get("/users/{user}/memory")
 async def long_term_memory(user: PathName, key: Caller, assistant: Served) -> dict[str, Any]:
-    """Return what is kept of a user for later threads: entries with turn and time, and remembered forms."""
+    """Return the long-term memory of a user: entries with turn and time, and remembered forms."""
     name = key.inside(user)
     kept = [entry for memory in assistant.services.every(LongTermMemory) for entry in await memory.entries(name)]
     entries = [{**entry, "thread": key.outside(str(entry["thread"])) or ""} for entry in kept]
@@ -127,13 +127,13 @@ async def long_term_memory(user: PathName, key: Caller, assistant: Served) -> di
 
 @router.delete("/users/{user}/memory", dependencies=[audited("forget_memory")])
 async def forget_memory(user: PathName, key: Caller, assistant: Served) -> dict[str, bool]:
-    """Delete that; what is the user's own (to-dos, settings) and what was said in threads stay."""
+    """Delete the long-term memory of a user; the user's own data (to-dos, settings) and the threads stay."""
     await assistant.forgetting.learnt(key.inside(user))
     return {"forgotten": True}
 
 
 async def lines_of(assistant: Assistant, thread: str) -> list[TranscriptLine]:
-    """Return what was said in a thread. Raises HTTPException: there is no such thread."""
+    """Return the transcript of a thread. Raises HTTPException: there is no such thread."""
     lines = await assistant.history(thread)
     if not lines and await assistant.state(thread) is None:
         raise HTTPException(404, NO_THREAD)

@@ -1,4 +1,4 @@
-"""Files that come within a request: they are read for its turn, and kept nowhere."""
+"""Files within a request: the process reads them for its turn, and keeps them nowhere."""
 
 import base64
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ class Upload:
     data: bytes
     name: str = ""
     kind: QuotedKind | None = None
-    """What it is sent as; None: what its content says."""
+    """The kind that the client gives; None: the kind of its content."""
     is_recorded: bool = False
-    """Whether the user has just spoken it; whoever speaks in another recording may be a stranger."""
+    """Whether the user has just recorded it; the speaker of another recording may be a stranger."""
 
     @property
     def quoted(self) -> Quoted:
@@ -29,18 +29,18 @@ class Upload:
 
 
 async def with_uploads(reader: FileReader, turn: Turn, uploads: Sequence[Upload], lang: str) -> Reading:
-    """Return a message with what its files hold. Nothing is fetched from the network."""
+    """Return a message with the content of its files. The reader fetches nothing from the network."""
 
     async def fetch(part: Quoted) -> bytes:
         return uploads[int(part.get("file", ""))].data
 
-    # What is sent is not stored, so that nothing finds it again by its place.
+    # The process does not store the files, so that no later turn can read them by their place.
     quoted = [Quoted(**upload.quoted, file=str(place)) for place, upload in enumerate(uploads)]
     return await reader.read(replace(turn, quoted=quoted), fetch, lang)
 
 
 def decoded(text: str) -> bytes:
-    """Return the bytes of a base64 text; none if it is not one."""
+    """Return the bytes of a base64 text; no bytes for any other text."""
     try:
         return base64.b64decode(text, validate=True)
     except ValueError:

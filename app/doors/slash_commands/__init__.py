@@ -1,4 +1,4 @@
-"""The slash commands, one registry for every door: a name, a description per language, what is done."""
+"""The slash commands, one registry for every door: name, descriptions by language, and function."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -15,18 +15,18 @@ from app.presentation.texts import say
 from dialogs import Dialog
 
 Handler = Callable[[Visit, str, str], Awaitable[str]]
-"""Takes the visit, what was typed behind the name, and the language to answer in; returns the answer."""
+"""Takes the visit, the argument behind the name, and the language of the answer; returns the answer."""
 Choices = Callable[[Visit], Awaitable[Mapping[str, str]]]
-"""Returns what may stand behind a command's name, each with a word about it."""
+"""Returns the possible arguments of a command, each with a description."""
 Picks = Callable[[Visit, str, str], Awaitable[Mapping[str, str]]]
-"""Takes the same as a handler; returns the commands that may follow the answer, each with the label of its button."""
+"""Takes the same as a handler; returns the commands for buttons below the answer, each with its label."""
 Scope = Literal["private", "group", "group_admin", "operator"]
-"""Whose menu shows a command: in private chats, in groups, of a group's administrators, of the bot's."""
+"""The menus of commands: of private chats, of groups, of a group's administrators, of the bot's."""
 PRIVATE: tuple[Scope, ...] = ("private",)
 REPL, MESSENGER, PAGE = "repl", "messenger", "page"
 """The kinds of doors: the terminal, a chat in a messenger, the page."""
 SMALL = (REPL, MESSENGER)
-"""The doors that hand out what a page shows anyway."""
+"""The doors with small screens: they hand out what the page shows anyway."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,13 @@ class Command:
     run: Handler
     doors: tuple[str, ...] = (REPL, MESSENGER, PAGE)
     scopes: tuple[Scope, ...] = ("private", "group")
-    """The menus that show it, at a door that has several."""
+    """The menus with the command, at a door that has several."""
     begins_turn: bool = False
-    """Whether it may begin a turn. Such a turn comes before what the user writes next."""
+    """Whether the command may begin a turn. Such a turn comes before the user's next message."""
     is_at_once: bool = False
-    """Whether it is answered while a turn runs. Such a command neither changes the turn nor waits for it."""
+    """Whether the command is answered while a turn runs. Such a command neither changes the turn nor waits for it."""
     concerns_all: str | None = None
-    """How an argument begins that concerns everybody in a group; only an administrator of the group may give it."""
+    """The beginning of an argument that concerns everybody in a group; only a group's administrator may give it."""
     picks: Picks | None = None
     choices: Choices | None = None
 
@@ -51,12 +51,12 @@ class Command:
     """Returns one line about the command in a language. If it is None, `cli.toml` has the line."""
 
     def description(self, lang: str) -> str:
-        """Return one line on what the command does."""
+        """Return one line about the command."""
         return self.about(lang) if self.about else say(f"command.{self.name}", lang)
 
 
 def of_dialog(command: SlashCommand) -> Command:
-    """Return a dialog's command as a door offers it."""
+    """Return a dialog's command in the registry's form."""
 
     async def run(visit: Visit, argument: str, lang: str) -> str:
         is_shared = visit.is_shared or await visit.assistant.forgetting.is_shared(visit.thread, visit.owner)
@@ -77,7 +77,7 @@ def of_dialog(command: SlashCommand) -> Command:
 
 CALL = re.compile(r"/([A-Za-z_]+)(?:\s+(.*))?", re.DOTALL)
 WIDER: Mapping[Scope, Scope] = {"group_admin": "group", "operator": "private"}
-"""For the scope of a menu, the scope whose commands the menu shows as well."""
+"""The scope whose commands a menu shows as well, by the menu's own scope."""
 
 
 def parse(text: str) -> tuple[str, str] | None:
@@ -94,7 +94,7 @@ def offered(door: str, scope: Scope | None = None) -> list[Command]:
 
 
 async def choices(name: str, visit: Visit) -> Mapping[str, str]:
-    """Return what may stand behind a command's name, each with a word about it; empty if it could be anything."""
+    """Return the possible arguments of a command, each with a description; empty if any text is possible."""
     command = commands().get(name)
     if command is None or command.choices is None or visit.door.name not in command.doors:
         return {}
@@ -102,7 +102,7 @@ async def choices(name: str, visit: Visit) -> Mapping[str, str]:
 
 
 async def run(name: str, argument: str, visit: Visit, lang: str) -> str:
-    """Run a command by name and return its answer as plain text; empty when there is nothing to say."""
+    """Run a command by name and return its answer as plain text; empty when there is none."""
     command = commands().get(name)
     if command is None or visit.door.name not in command.doors:
         return say("reply.unknown_command", lang, name=name)
@@ -110,7 +110,7 @@ async def run(name: str, argument: str, visit: Visit, lang: str) -> str:
 
 
 async def picks(name: str, argument: str, visit: Visit, lang: str) -> Mapping[str, str]:
-    """Return the commands that may follow the answer of a command, each with the label of its button."""
+    """Return the commands for buttons below a command's answer, each with its label."""
     command = commands().get(name)
     return await command.picks(visit, argument, lang) if command and command.picks else {}
 
@@ -125,7 +125,7 @@ async def _help(visit: Visit, argument: str, lang: str) -> str:
 
 
 def _for_operators(name: str) -> Command:
-    """Return a command that the bot answers its administrators itself; nobody else is told that there is one."""
+    """Return a command that the bot itself answers, for its administrators; other users do not see it."""
 
     async def deny(visit: Visit, argument: str, lang: str) -> str:
         return say("reply.unknown_command", lang, name=name)
@@ -176,7 +176,7 @@ LAST = (
 @cache
 def commands() -> Mapping[str, Command]:
     """Return every command by its name, in the order of the menus: our own, and those of the dialogs."""
-    # Those of the dialogs come first.
+    # The commands of dialogs come first.
     plugins = sorted(plugins_found().values(), key=lambda plugin: not isinstance(plugin, Dialog))
     brought = [of_dialog(command) for plugin in plugins for command in plugin.commands]
     return {command.name: command for command in (*FIRST, *brought, *LAST)}

@@ -1,4 +1,4 @@
-"""The commands on what is kept of a person: show it, hand it out, set a preference, delete it."""
+"""The commands on a person's data: show them, hand them out, set a preference, delete them."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -18,16 +18,16 @@ from prompts import language, languages, phrase, title_of
 
 YES = "yes"
 KEEP = "-"
-"""What a button sends when the user wants to delete nothing."""
+"""The text of the button with which the user deletes nothing."""
 OF_PLACE = ("thread", "part", "all")
 """The scopes of `/forget` that belong to a place. The others belong to a person."""
 JSON = "json"
 MOST_LINES, LONGEST_PAGE, LONGEST_LINE = 20, 3000, 700
-"""Lines and characters of a page of the history, and characters of a line on it."""
+"""The most lines and characters of a page of the history, and the most characters of a line on it."""
 
 
 async def state(visit: Visit, argument: str, lang: str) -> str:
-    """Tell where the conversation stands."""
+    """Tell the state of the conversation."""
     facts = await visit.state()
     if visit.is_shared:
         lines = await visit.assistant.history(visit.thread, visit.owner)
@@ -36,7 +36,7 @@ async def state(visit: Visit, argument: str, lang: str) -> str:
 
 
 async def history(visit: Visit, argument: str, lang: str) -> str:
-    """Show the talk; on a small screen one page of it, counted from the end."""
+    """Show the conversation; on a small screen one page of it, counted from the end."""
     lines = await visit.assistant.history(visit.thread, visit.owner)
     if not lines:
         return say("reply.nothing_yet", lang)
@@ -57,7 +57,7 @@ async def history_picks(visit: Visit, argument: str, lang: str) -> Mapping[str, 
 
 
 async def export(visit: Visit, argument: str, lang: str) -> str:
-    """Hand out all that is kept of a person, as a document to read or (`json`) to process."""
+    """Hand out all data of a person, as a document to read or (`json`) to process."""
     if argument not in ("", JSON):
         return say("reply.export_what", lang)
     now = datetime.now(UTC)
@@ -67,12 +67,12 @@ async def export(visit: Visit, argument: str, lang: str) -> str:
 
 
 async def privacy(visit: Visit, argument: str, lang: str) -> str:
-    """Say what is kept, for how long, and how to delete it."""
+    """Tell the kept data, the time for which they are kept, and the way to delete them."""
     return say("reply.privacy", lang, forms=_forms(visit, lang)).strip()
 
 
 async def forget(visit: Visit, argument: str, lang: str) -> str:
-    """Delete what is kept, after a yes."""
+    """Delete data, after a yes."""
     *words, last = argument.lower().split() or [""]
     what = " ".join([*words, *([last] if last != YES else [])])
     if what and what not in await anything_kept(visit):
@@ -92,7 +92,7 @@ async def forget(visit: Visit, argument: str, lang: str) -> str:
 
 
 async def forget_picks(visit: Visit, argument: str, lang: str) -> Mapping[str, str]:
-    """Offer to confirm what is asked, or to keep all."""
+    """Offer to confirm the deletion, or to keep all."""
     words = argument.lower().split()
     if words[-1:] == [YES] or (words and " ".join(words) not in await anything_kept(visit)):
         return {}
@@ -101,7 +101,7 @@ async def forget_picks(visit: Visit, argument: str, lang: str) -> Mapping[str, s
 
 
 async def anything_kept(visit: Visit) -> Mapping[str, str]:
-    """Return what can be forgotten beside this conversation."""
+    """Return the data that can be deleted beside this conversation."""
     return dict.fromkeys((*_remembered(visit), EVERYTHING, "all"), "")
 
 
@@ -121,7 +121,7 @@ async def _forgotten(visit: Visit, scope: str) -> bool:
     if scope == "thread":
         return await visit.assistant.forgetting.thread(visit.thread)
     if scope == "all":
-        # People keep what is theirs, even if nobody else wrote here.
+        # People keep their own data, even if only one wrote here.
         return await visit.assistant.forgetting.thread(visit.thread, keeps_people=True)
     if scope == "part":
         return await visit.assistant.forgetting.part(visit.thread, visit.owner)
@@ -130,7 +130,7 @@ async def _forgotten(visit: Visit, scope: str) -> bool:
 
 
 def _pages(lines: Sequence[str], asked: str) -> tuple[list[list[str]], int]:
-    """Return a talk in pages, newest first, and the number of the requested page; long lines are cut."""
+    """Return a conversation in pages, newest first, and the number of the requested page; long lines are cut."""
     pages: list[list[str]] = []
     page = [shortened(line, LONGEST_LINE) for line in lines]
     while page:
@@ -146,7 +146,7 @@ MODES = get_args(Busy)
 
 
 async def lang(visit: Visit, argument: str, lang: str) -> str:
-    """Speak a language, which is called by its code or its name."""
+    """Set the language, by its code or its name."""
     there_are = ", ".join(_own_name(code) for code in languages())
     chosen = next((code for code in languages() if argument.casefold() in _names(code)), None)
     if argument and chosen is None:
@@ -169,7 +169,7 @@ async def any_language(visit: Visit) -> Mapping[str, str]:
 
 
 async def busy(visit: Visit, argument: str, lang: str) -> str:
-    """Set what a new message does while its writer is being answered."""
+    """Set the effect of a new message during an answer to its writer."""
     store = visit.assistant.memory.store
     if argument in MODES:
         await store.aput(namespace_of(visit.owner, "settings"), "busy", {"mode": argument})
@@ -180,7 +180,7 @@ async def busy(visit: Visit, argument: str, lang: str) -> str:
 
 
 async def busy_picks(visit: Visit, argument: str, lang: str) -> Mapping[str, str]:
-    """Offer what a new message can do."""
+    """Offer the effects of a new message."""
     return {} if argument else {f"/busy {mode}": say(f"busy.{mode}_button", lang) for mode in MODES}
 
 

@@ -1,4 +1,4 @@
-"""All that is kept of a person: what they said and were answered, and what they have told for good."""
+"""All data of a person: their conversations, and the facts that they gave for good."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,23 +16,23 @@ from app.presentation.texts import say
 from prompts import language, table
 
 MOST_ITEMS = 10_000
-"""Items that are looked up of a person."""
+"""The most items of a person that are read."""
 
 
 @dataclass(frozen=True)
 class PersonalData:
-    """What is kept of a person."""
+    """The data of a person."""
 
     user: str
     items: Mapping[str, Mapping[str, Mapping[str, Any]]]
-    """By kind ("forms", "settings" …) and key; without what stands in a section."""
+    """The items by kind ("forms", "settings" …) and key, without those of the sections."""
     sections: Sequence[Section]
-    """What the dialogs tell of the person."""
+    """The dialogs' data of the person."""
     conversations: Mapping[str, Sequence[TranscriptLine]]
-    """By thread, what the person said there and was answered."""
+    """The person's messages and the answers to them, by thread."""
 
     def plain(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return all of it as plain data."""
         return {
             "user": self.user,
             "items": self.items,
@@ -42,10 +42,10 @@ class PersonalData:
 
 
 async def personal_data(assistant: Assistant, user: str, lang: str) -> PersonalData:
-    """Look up all that is kept of a person; the dialogs tell theirs in a language."""
+    """Read all data of a person; the dialogs word theirs in a language."""
     exports = [dialog.export for dialog in assistant.specialists if dialog.export]
     sections = [section for export in exports for section in await export(assistant.services, user, lang)]
-    # What a plug-in keeps for itself while a turn runs is under its name.
+    # A plug-in's own notes on a running turn are under its name.
     kinds_elsewhere = {*plugins(), *(section.key for section in sections)}
     items: dict[str, dict[str, Mapping[str, object]]] = {}
     place = namespace_of(user)
@@ -59,12 +59,12 @@ async def personal_data(assistant: Assistant, user: str, lang: str) -> PersonalD
 
 
 def as_json(data: PersonalData) -> str:
-    """Return it to be processed."""
+    """Return the data for programs."""
     return safe_json(data.plain(), indent=2) + "\n"
 
 
 def as_markdown(data: PersonalData, lang: str) -> str:
-    """Return it to be read."""
+    """Return the data for readers."""
     parts = [f"# {say('export.person', lang)}", *_profile_lines(data, lang)]
     for section in (section for section in data.sections if section.lines):
         parts += [f"## {section.title}", _listed(section.lines)]

@@ -1,4 +1,4 @@
-"""The commands of the talk itself: begin, stop, go on, try again, take back, change the conversation, attach files."""
+"""The commands of the conversation: begin, stop, go on, try again, undo, change the conversation, attach files."""
 
 import json
 import re
@@ -13,17 +13,17 @@ from app.presentation.listing import columns, first_line, moment, own_thread_lin
 from app.presentation.texts import say
 
 UNDO = "undo"
-"""The message that takes back what was written last, in every language."""
+"""The message that takes the last write back, in every language."""
 BACK = "back"
-"""Stands behind /person of a user who wants the assistant again."""
+"""The argument of /person with which a user calls the assistant back."""
 MOST_PICKS, MOST_TOLD = 10, 30
-"""Conversations with a button of their own, and conversations that are told at once."""
+"""The most conversations with a button of their own, and in one list."""
 PLACE = re.compile(r"#(\d{1,15})(?:\s+|$)")
 """A place in a list of threads; the words of a search may follow."""
 
 
 async def start(visit: Visit, argument: str, lang: str) -> str:
-    """Speak first, or greet in a conversation that goes on."""
+    """Let the assistant speak first, or greet in a conversation that goes on."""
     if await _has_begun(visit):
         greeting = "" if visit.is_shared else await visit.assistant.greeting(visit.owner, lang)
         return "\n\n".join(filter(None, [greeting, say("reply.started_before", lang)]))
@@ -32,12 +32,12 @@ async def start(visit: Visit, argument: str, lang: str) -> str:
 
 
 async def stop(visit: Visit, argument: str, lang: str) -> str:
-    """Stop the answer that is being made."""
+    """Stop the running answer."""
     return "" if await visit.door.stop(visit.thread) else say("reply.nothing_to_stop", lang)
 
 
 async def dialogs(visit: Visit, argument: str, lang: str) -> str:
-    """Tell what can be done in each dialog."""
+    """Tell the abilities of each dialog."""
     dialogs = await any_dialog(visit, lang)
     if visit.door.has_pages:
         return "\n".join(f"/go {name} – {able}" for name, able in dialogs.items())
@@ -45,7 +45,7 @@ async def dialogs(visit: Visit, argument: str, lang: str) -> str:
 
 
 async def any_dialog(visit: Visit, lang: str | None = None) -> Mapping[str, str]:
-    """Return the dialogs, with what can be done in them in the user's language."""
+    """Return the dialogs, with their abilities in the user's language."""
     lang = lang or visit.lang
     if lang is None:
         return visit.assistant.dialogs
@@ -56,26 +56,26 @@ async def go(visit: Visit, argument: str, lang: str) -> str:
     """Go to a dialog, or let the assistant go on."""
     if argument and argument not in visit.assistant.dialogs:
         return say("reply.no_dialog", lang, name=argument, known=", ".join(visit.assistant.dialogs))
-    # A message that is only a dialog's name leads to that dialog. The dialog in charge simply goes on.
+    # A message with only a dialog's name leads to that dialog. The active dialog simply goes on.
     text = argument if argument and argument != visit.speaker else None
     await visit.play(visit.turn(text, source="command"))
     return ""
 
 
 async def undo(visit: Visit, argument: str, lang: str) -> str:
-    """Take back what was written last."""
+    """Take the last write back."""
     await visit.play(visit.turn(UNDO, source="command"))
     return ""
 
 
 async def retry(visit: Visit, argument: str, lang: str) -> str:
-    """Answer the last message anew; one that failed goes on where it failed."""
+    """Answer the last message anew; a failed one goes on from its failure."""
     last = await visit.assistant.last_message(visit.thread, visit.owner)
     if last is None or (last.source == "command" and last.text and last.status != "failed"):
         return say("reply.nothing_to_retry", lang)
     quoted = json.loads(last.quoted or "[]")
     if last.status == "failed":
-        # Under its own id it goes on where it failed, and does nothing twice.
+        # Under its own id, the message goes on from its failure, and does nothing twice.
         turn = visit.turn(last.text, source=last.source, id=last.message_id, quoted=quoted)
     else:
         spoken_or_typed = last.source if last.source == ASR else "message"
@@ -86,7 +86,7 @@ async def retry(visit: Visit, argument: str, lang: str) -> str:
 
 async def new(visit: Visit, argument: str, lang: str) -> str:
     """Begin another conversation, or go to an existing one."""
-    # The person stays the same: the other thread knows the same about them.
+    # The user stays the same: the other thread has the same data of them.
     visit.user = visit.owner
     visit.thread = await visit.door.begin(visit, argument)
     if not await _has_begun(visit):
@@ -95,16 +95,16 @@ async def new(visit: Visit, argument: str, lang: str) -> str:
 
 
 async def threads(visit: Visit, argument: str, lang: str) -> str:
-    """Tell one's conversations by their first line and the time of the last: the latest, or those with some words.
+    """List one's conversations by their first line and the time of the last: the latest, or those with some words.
 
-    The number behind a "#" is a place in the list; only the conversations behind it are told.
+    The number behind a "#" is a place in the list; only the conversations behind it are listed.
     """
     place = PLACE.match(argument)
     words, before = (argument[place.end() :], int(place[1])) if place else (argument, None)
     transcript = visit.assistant.memory.transcript
     page = await thread_page(transcript, visit.owner, words=words, before=before, most=MOST_TOLD)
     named = {info.thread: visit.door.named(info.thread) for info in page.rows}
-    # People who read along here must not see what somebody said elsewhere.
+    # People who read along here must not see messages from elsewhere.
     shown = [info for info in page.rows if named[info.thread] or not visit.is_shared]
     lines = own_thread_lines(shown, [named[info.thread] or say("elsewhere", lang) for info in shown])
     if page.next:
@@ -113,7 +113,7 @@ async def threads(visit: Visit, argument: str, lang: str) -> str:
 
 
 async def thread_picks(visit: Visit, argument: str, lang: str) -> Mapping[str, str]:
-    """Offer to go to one's other conversations of this place."""
+    """Offer one's other conversations of this place."""
     infos = await visit.assistant.threads(visit.owner, most=MOST_PICKS + 1)
     others = [info for info in infos if info.thread != visit.thread][:MOST_PICKS]
     names = {info: visit.door.named(info.thread) for info in others}
@@ -140,10 +140,10 @@ async def attach(visit: Visit, argument: str, lang: str) -> str:
 
 
 def file_at(name: str) -> Path | None:
-    """Return the file of this machine that the user's words name; None if there is no such file."""
+    """Return the file of this machine with the user's name for it; None if there is no such file."""
     try:
         path = Path(name).expanduser().resolve()
         return path if path.is_file() else None
     except (OSError, RuntimeError, ValueError):
-        # A home directory that does not exist, a loop of links, a name with NUL.
+        # Causes: a missing home directory, a loop of links, a name with NUL.
         return None

@@ -1,4 +1,4 @@
-"""Show events as Markdown in a terminal, while they come."""
+"""Events as Markdown in a terminal, while they come."""
 
 import asyncio
 import time
@@ -19,23 +19,23 @@ from app.presentation.texts import gallery, say
 FRAME = 1 / 15
 SLOWEST_FRAME = 1.0
 TICK = 1.0
-"""Seconds between two signs of life while nothing is said."""
+"""Seconds between two signs of life while there is no text."""
 SPINNER = "⠋⠙⠸⠴⠦⠇"
 
 
 class LiveMarkdown:
-    """Show an answer as Markdown while it streams: a preview redrawn in place until its `Message` comes."""
+    """Shows an answer as Markdown while it streams: a preview is redrawn in place until its `Message` comes."""
 
     def __init__(self, console: Console, lang: str) -> None:
         self.lang, self._console, self._canvas = lang, console, Canvas(console)
         self._preview, self._speaker, self._frame = "", SUPERVISOR, FRAME
         self._redraw: asyncio.TimerHandle | None = None
         self._broken = ""
-        """What was shown of a reply that broke off, until the next try says something."""
+        """The shown part of a reply that broke off, until the next try brings text."""
         self._begun = time.monotonic()
 
     def show(self, event: events.Event) -> None:
-        """Show a piece of the answer, the answer, a view, an error, or what is being done meanwhile."""
+        """Show a piece of the answer, the answer, a view, an error, or the present step."""
         match event:
             case events.TurnStart() | events.ToolStart() | events.Sources() | events.ModelThinking():
                 self._go_on(event)
@@ -60,13 +60,13 @@ class LiveMarkdown:
                 self._settle(Text(f"! {clean(text)}", "yellow"))
 
     def close(self) -> None:
-        """Leave on the screen what was shown; a preview without its message was stopped."""
+        """Leave the shown text on the screen; a preview without its message was stopped."""
         self._keep_broken()
         self._cancel_redraw()
         self._canvas.draw([])
 
     def _keep_broken(self) -> None:
-        """Leave on the screen what was shown of an answer that will not be completed."""
+        """Leave the shown part of an answer that stays incomplete on the screen."""
         self._preview = self._preview or self._broken
         if self._preview:
             self._say(events.Message(speaker=self._speaker, text=self._preview, interrupted=True))
@@ -75,7 +75,7 @@ class LiveMarkdown:
         if speaker != self._speaker:
             self._preview = ""
         if not self._preview:
-            # A waiting request is itself the sign that something is being done.
+            # A waiting request is itself a sign of work.
             self._cancel_redraw()
         self._speaker, self._broken = speaker, ""
         self._preview += text
@@ -87,7 +87,7 @@ class LiveMarkdown:
         started = time.perf_counter()
         self._preview_on(*_answer(self._speaker, self._preview))
         spent = time.perf_counter() - started
-        # A long answer takes long to lay out. Nine tenths of the time stay free for the conversation.
+        # The layout of a long answer takes long. Nine tenths of the time stay free for the conversation.
         self._frame = min(max(FRAME, spent * 10), SLOWEST_FRAME)
 
     def _say(self, message: events.Message) -> None:
@@ -98,7 +98,7 @@ class LiveMarkdown:
         self._preview = self._broken = ""
 
     def _go_on(self, event: events.TurnStart | events.ToolStart | events.Sources | events.ModelThinking) -> None:
-        """Show that a turn begins, or what it does, until there is something of the answer to show."""
+        """Show the beginning of a turn, or its present step, until there is a piece of the answer."""
         doing = "…"
         match event:
             case events.TurnStart():
@@ -113,7 +113,7 @@ class LiveMarkdown:
             self._waits(doing)
 
     def _waits(self, text: str) -> None:
-        """Show what is being done; after a second also for how long, and how to stop it."""
+        """Show the present step; after a second also its duration, and the way to stop it."""
         self._cancel_redraw()
         seconds = int(time.monotonic() - self._begun)
         sign = SPINNER[seconds % len(SPINNER)] if seconds else ""
@@ -138,6 +138,6 @@ class LiveMarkdown:
 
 
 def _answer(speaker: str, text: str, citations: Sequence[Citation] = ()) -> list[RenderableType]:
-    """Show the name of the dialog above its words; the supervisor needs none. The cited sources stand below."""
+    """Return the name of the dialog (the supervisor needs none), its text, and the cited sources."""
     named = [Text(clean(speaker), "bold cyan")] if speaker != SUPERVISOR else []
     return [*named, Cited(text, citations), *source_list(citations)]

@@ -1,4 +1,4 @@
-"""The REPL: a line to type in with its keys, completions and history; answers as streaming Markdown; slash commands."""
+"""The REPL: a line editor with keys, completions and history; answers as streaming Markdown; slash commands."""
 
 import asyncio
 import signal
@@ -39,7 +39,7 @@ TWICE_WITHIN = 2.0
 
 
 class Repl:
-    """Talk with one user at a terminal until they leave."""
+    """Talks with one user at a terminal until they leave."""
 
     def __init__(
         self,
@@ -55,13 +55,13 @@ class Repl:
         self._console = console
         self._interrupted_at = -TWICE_WITHIN
         completer = Completions(visit, lambda: self.lang)
-        # The line editor sends escape sequences as soon as it is made.
+        # The line editor sends escape sequences as soon as it is created.
         plain = console.is_dumb_terminal
         self._line = None if plain else input_line(completer, history, self._interrupt, terminal or (None, None))
         self._is_prompting = False
         self._rung: list[Message] = []
         self.noted: Callable[[str], None] = lambda thread: None
-        """Is called with the thread whenever the user enters something."""
+        """Called with the thread at each entry of the user."""
 
     @property
     def lang(self) -> str:
@@ -92,13 +92,13 @@ class Repl:
         return 0
 
     async def ring(self, ring: Ring) -> None:
-        """Tell the user a notice: above the prompt, or when the answer that is being shown is over."""
+        """Show the user a notice: above the prompt, or after the running answer."""
         self._rung.append(await self._visit.assistant.tell(ring.thread, ring.text, ring.id, ring.user))
         if self._is_prompting:
             self._show_rung()
 
     async def nudge(self, nudge: Ring) -> bool:
-        """Ask a silent user whether they are still there; False while something is typed, or an answer is shown."""
+        """Ask a silent user whether they are still there; False while the line has text, or an answer runs."""
         if not self._is_prompting or (self._line is not None and self._line.default_buffer.text):
             return False
         nudge_message = await self._visit.assistant.tell(nudge.thread, nudge.text, nudge.id, nudge.user, source=SILENCE)
@@ -117,7 +117,7 @@ class Repl:
             self._is_prompting = False
 
     async def _plain_line(self) -> str:
-        """Read a message on a terminal that can only show text; Ctrl-C throws it away."""
+        """Read a message on a terminal that can only show text; Ctrl-C drops it."""
         self._console.print("> ", end="")
         text = ""
         with cancelled_by(signal.SIGINT) as signalled:
@@ -201,7 +201,7 @@ def input_line(
 ) -> PromptSession[str]:
     """Return the line: Enter sends, Alt-Enter or a trailing backslash begins a new line, Ctrl-C interrupts."""
     keys = KeyBindings()
-    # While one searches the history, Enter takes the match and Ctrl-C goes back.
+    # During a search of the history, Enter takes the match and Ctrl-C goes back.
     keys.add("enter", filter=~is_searching)(_send)
     keys.add("escape", "enter", filter=~is_searching)(_new_line)
     keys.add("c-c", filter=~is_searching)(interrupt)
@@ -236,13 +236,13 @@ def _new_line(event: KeyPressEvent) -> None:
 
 @dataclass
 class Completions(Completer):
-    """Completes what is typed in a visit."""
+    """Completes the input of a visit."""
 
     visit: Visit
     lang: Callable[[], str]
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
-        """Yield answers: options by number or by label, or the fields of a form that are on a line of their own."""
+        """Yield answers: options by number or by label, or the fields of a form, each on its own line."""
         if (question := self.visit.question) is None:
             return
         typed = document.text
@@ -259,7 +259,7 @@ class Completions(Completer):
     async def get_completions_async(
         self, document: Document, complete_event: CompleteEvent
     ) -> AsyncGenerator[Completion, None]:
-        """Yield the answers, then the commands, or the arguments of one, that begin with what was typed."""
+        """Yield the answers, then the commands, or the arguments of one, that begin with the typed text."""
         for answer in self.get_completions(document, complete_event):
             yield answer
         typed = document.text
@@ -277,7 +277,7 @@ class Completions(Completer):
 
 
 class Typed(History):
-    """The history of the prompt: what was typed in any thread and any visit, the latest first."""
+    """The history of the prompt: the entries of all threads and visits, the latest first."""
 
     def __init__(self, file: TypedFile, thread: Callable[[], str]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Show events: as JSON lines or chunks for a script, as plain text for a pipe."""
+"""Screens for events: JSON lines or chunks for a script, plain text for a pipe."""
 
 from typing import TextIO
 
@@ -11,7 +11,7 @@ from app.presentation.texts import gallery, say, with_list
 
 
 class JsonLines(Screen):
-    """Show every event as one JSON object a line."""
+    """Shows every event as one JSON object a line."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -26,10 +26,10 @@ class JsonLines(Screen):
 
 
 class Chunks(JsonLines):
-    """Show a turn as chunks of a chat completion: `{"choices": [{"message": {…}}]}`, the last with `finish_reason`.
+    """Shows a turn as chunks of a chat completion: `{"choices": [{"message": {…}}]}`, the last with `finish_reason`.
 
     A message holds `content`, with `citations` where it has some, or `inline_data` with `sources` or `images`.
-    Messages are whole, since a chunk cannot take back what was sent.
+    Messages are whole, since a chunk cannot take a sent piece back.
     """
 
     def show(self, event: events.Event) -> None:
@@ -50,7 +50,7 @@ class Chunks(JsonLines):
 
 
 class PlainText(Screen):
-    """Show what the assistant says on one stream, and remarks about it on another."""
+    """Shows the assistant's messages on one stream, and remarks about them on another."""
 
     def __init__(self, answers: TextIO, remarks: TextIO, lang: str) -> None:
         self._answers, self._remarks, self._lang, self._question = answers, remarks, lang, ""

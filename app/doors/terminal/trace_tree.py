@@ -1,4 +1,4 @@
-"""`--trace`: what happened in a turn, as a tree on the screen, one block a turn."""
+"""`--trace`: the events of a turn, as a tree on the screen, one block a turn."""
 
 import time
 from collections import Counter
@@ -17,9 +17,9 @@ LONGEST_LINE = 160
 
 
 class TraceTree:
-    """Gather the events of a turn and show them as a tree once the turn is over.
+    """Gathers the events of a turn and shows them as a tree once the turn is over.
 
-    Each speaker and each observer has a branch. After a hand-over there are new branches.
+    Each speaker and each observer has a branch. After a handoff there are new branches.
     """
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
@@ -58,7 +58,7 @@ class TraceTree:
             case events.SearchStep():
                 self._search(event)
             case events.Observed(observer=who, by=by):
-                # Its model calls have this name, too: an observer may have the name of a speaker.
+                # The observer's model calls have this name, too: it may equal the name of a speaker.
                 self._leaf(f"{who} observer" if by == "observer" else who, _verdict(event))
             case _:
                 self._trunk(event)

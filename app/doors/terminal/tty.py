@@ -1,4 +1,4 @@
-"""The terminal: text made safe for it, lines redrawn in place, keys kept silent, lines read as they come."""
+"""The terminal: safe text, lines redrawn in place, silent keys, lines read as they come."""
 
 import asyncio
 import codecs
@@ -17,7 +17,7 @@ from agents.language.text.clean import clean
 
 
 class Canvas:
-    """The last lines of a terminal, redrawn in place; only what differs is written, so nothing flickers."""
+    """The last lines of a terminal, redrawn in place; only the differences are written, so nothing flickers."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -25,7 +25,7 @@ class Canvas:
         self._width = console.width
 
     def lines(self, *parts: RenderableType) -> list[str]:
-        """Return what the parts look like, line by line."""
+        """Return the rendered parts, line by line."""
         with self.console.capture() as captured:
             # One column stays free: a full line followed by a newline is two lines on some terminals.
             self.console.print(Group(*parts), width=self.console.width - 1)

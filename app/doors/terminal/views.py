@@ -1,4 +1,4 @@
-"""Draw views and questions for a terminal: every text is cleaned, every link shows its address."""
+"""Drawings of views and questions for a terminal: every text is cleaned, every link shows its address."""
 
 from collections.abc import Iterable, Sequence
 
@@ -23,18 +23,18 @@ from app.presentation.links import in_full
 from app.presentation.texts import addresses, marked, numbers, numbers_kept, one_line, references, unmarked
 
 LONGEST_LABEL = 200
-"""Characters of an option that are shown."""
+"""The most shown characters of an option."""
 LEVELS = {"info": ("i", "cyan"), "warning": ("!", "yellow"), "error": ("!", "red")}
 UNBOUNDED = 10_000
 DASH = "-"
-"""Stands where a line has no number."""
+"""The sign in place of a line's number."""
 BAR = 24
 """Columns of a player's bar."""
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
 
 
 def drawn(view: View) -> list[RenderableType]:
-    """Return a view as a terminal shows it; a view without a drawing is its plain text."""
+    """Return a view's drawing for a terminal; a view without one is its plain text."""
     match view:
         case CardList(title=title, entries=entries, unnumbered=unnumbered):
             places = [0 if unnumbered else entry.number or place for place, entry in enumerate(entries, 1)]
@@ -67,11 +67,11 @@ def asked(question: Interrupt, lang: str) -> list[RenderableType]:
 
 def markdown(text: str) -> Markdown:
     """Return a text drawn as Markdown."""
-    # In a talk each line break counts; in Markdown two spaces make one.
+    # In a conversation each line break counts; in Markdown two spaces make one.
     source = numbers_kept(clean(text)).replace("\n", "  \n")
     # A link shows its address, because a link behind other words could lead anywhere.
     drawing = Markdown(source, hyperlinks=False)
-    # Rich would leave out what looks like HTML ("List<int>") and has no switch for it.
+    # Rich would leave out apparent HTML ("List<int>") and has no switch for it.
     drawing.parsed = _PARSER.parse(source)
     return drawing
 
@@ -83,7 +83,7 @@ class Cited:
         self._drawing, self._addresses = markdown(marked(text, citations)), addresses(citations)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Draw it in the width there is."""
+        """Draw the text or table in the available width."""
         for segment in console.render(self._drawing, options):
             done = 0
             for number, begin, end in numbers(segment.text):
@@ -95,7 +95,7 @@ class Cited:
 
 
 def source_list(citations: Sequence[Citation]) -> list[RenderableType]:
-    """Return the sources that a text cites, each with its number and its address; nothing if it cites none."""
+    """Return the sources of a text's citations, each with its number and its address; nothing without citations."""
     lines = []
     for reference in references(citations):
         place = _address(reference.place) if reference.url else Text(reference.place, "dim", overflow="fold")
@@ -105,13 +105,13 @@ def source_list(citations: Sequence[Citation]) -> list[RenderableType]:
 
 
 class Grid:
-    """A table view: columns where they fit without a word being cut, else its plain text."""
+    """A table view: columns where they fit without a cut word, else its plain text."""
 
     def __init__(self, view: TableView) -> None:
         self._view = view
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Draw it in the width there is."""
+        """Draw the text or table in the available width."""
         columns = [Column(Text(clean(name)), overflow="fold") for name in self._view.columns]
         table = Table(Column("#", style="cyan", justify="right"), *columns, box=box.SIMPLE_HEAD, padding=(0, 1))
         places = [0 if self._view.unnumbered else number for number, _ in self._view.lines()]
@@ -123,7 +123,7 @@ class Grid:
 
 
 class Bar:
-    """A player in one line, its bar as far as the piece is played."""
+    """A player in one line, with a bar for the progress of the piece."""
 
     def __init__(self, view: Player) -> None:
         self._line = one_line(view.text(), LONGEST_LABEL)
@@ -132,7 +132,7 @@ class Bar:
             self._done = round(BAR * min(max(view.position, 0) / view.duration, 1))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Draw it in the width there is; a narrow one leaves the bar out, then the end of the line."""
+        """Draw the player in the available width; a narrow one leaves the bar out, then the end of the line."""
         if self._done is None or cell_len(self._line) + BAR >= options.max_width:
             yield Text(self._line, no_wrap=True, overflow="crop")
         else:
@@ -162,5 +162,5 @@ def _option(label: str, detail: str) -> Text:
 
 
 def _address(url: str) -> Text:
-    # It is not a link of the terminal: such a link can open another address than the one it shows.
+    # The address is no link of the terminal: such a link can open another address than the shown one.
     return Text(clean(in_full(url)), "underline", overflow="fold")

@@ -1,4 +1,4 @@
-"""The paths of A2A. The card is for everybody; whoever gives tasks must have a key that may talk."""
+"""The paths of A2A. The card is for everybody; a client that gives tasks needs a key with the right to talk."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -20,17 +20,17 @@ async def serving(app: FastAPI) -> AsyncIterator[None]:
 
 @router.get("/.well-known/agent-card.json", response_model=None)
 async def card(request: Request) -> Response:
-    """Tell other agents what the assistant can do, and where it is asked for it, by the protocol A2A."""
+    """Return the agent card of A2A: the assistant's skills, and the address of its tasks."""
     return a2a_of(request).card(request)
 
 
 @router.post(PATH, dependencies=[allowed("talk")], response_model=None)
 async def call(request: Request) -> Response:
-    """Take the tasks of other agents and tell of them, by JSON-RPC."""
+    """Answer a JSON-RPC request of another agent: a new task, or a question about one."""
     return await a2a_of(request).call(request)
 
 
 def a2a_of(request: Request) -> Service:
-    """Return what answers a request."""
+    """Return the service for the requests of the protocol."""
     service: Service = request.app.state.a2a
     return service

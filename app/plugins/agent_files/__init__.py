@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from app.agent_file import Agent
 
 SHARED = Path("agents") / "shared"
-"""Where, in the lab's folder, the agents stand that are dialogs for everybody."""
+"""The folder of the shared agents, within the lab's folder: they are dialogs for everybody."""
 
 
 class AgentFilesSettings(BaseSettings):
-    """Where the files of agents stand."""
+    """The folder of the agents' files."""
 
     model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
 
@@ -31,7 +31,7 @@ def shared_agents(settings: AgentFilesSettings, speakers: Speakers, observers: C
 
     Raises:
         ConfigError: a file is wrong.
-        ContractError: its name is taken or unfit, or it names a tool or an observer that there is not.
+        ContractError: an agent's name is taken or unfit, or its file names a tool or an observer that does not exist.
     """
     agents: dict[str, Agent] = {}
     for path in sorted((settings.lab_folder / SHARED).glob("*.yaml")):

@@ -1,7 +1,7 @@
-"""What a run of an agent graph has said, as the words that the user reads.
+"""The answer of a run of an agent graph, as the text that the user reads.
 
-A foreign answer is measured as our own: marks of a chat template, thinking and calls in words are no words. Values that
-a graph gives in place of words are written as lines.
+A foreign answer is checked like our own: marks of a chat template, thinking and calls in text are removed. Values that
+a graph returns in place of text are written as lines.
 """
 
 import json
@@ -17,15 +17,15 @@ from agents.toolkit.questions.options import yes_or_no
 from agents.toolkit.result import jsonable
 
 STRUCTURED = "structured_response"
-"""The key under which LangChain's agents leave what was asked for by `response_format`."""
+"""The key of the structured output that LangChain's agents write for `response_format`."""
 HEARD = "heard-"
-"""How the id of a message begins that the graph was given; it has said the others itself."""
+"""The beginning of the id of a message from the conversation; the other messages are the graph's own."""
 
 
 class RunAnswer:
     """The answer in the values with which a run has ended.
 
-    `values` is the state, or what a function (`entrypoint`) has returned. `outputs` are the graph's own keys of its
+    `values` is the state, or the value from a function (`entrypoint`). `outputs` are the graph's own keys of its
     output. `inner` is the structured output of a graph within it. `ran` are the ids of the calls that tools have run.
     """
 
@@ -39,10 +39,10 @@ class RunAnswer:
         """The messages of this run."""
 
     def text(self) -> str:
-        """Return the last words; empty if the run has said nothing.
+        """Return the last text of the run; empty if there is none.
 
         Raises:
-            GarbledReply: it has said something, and nothing of it is words.
+            GarbledReply: the run's messages hold no readable text.
         """
         texts = filter(str.strip, self._texts())
         if text := next(texts, ""):
@@ -52,7 +52,7 @@ class RunAnswer:
         return ""
 
     def _messages(self) -> list[BaseMessage]:
-        """Return the messages of the state, or what a function returned if it is a message, or a list of them."""
+        """Return the messages of the state, or a function's value if it is a message, or a list of them."""
         values = self._state.get("messages", []) if self._state else self._values
         values = values if isinstance(values, list) else [values] if isinstance(values, BaseMessage | tuple) else []
         try:
@@ -61,7 +61,7 @@ class RunAnswer:
             return []
 
     def _texts(self) -> Iterator[str]:
-        """Yield what may be the answer, the likeliest first."""
+        """Yield the candidates for the answer, the likeliest first."""
         if (structured := self._state.get(STRUCTURED)) is not None:
             beside = next((message for message in reversed(self.said) if isinstance(message, AIMessage)), None)
             words = "" if beside is None or _json(beside.text) is not None else self._words(beside.text)
@@ -80,21 +80,21 @@ class RunAnswer:
             yield self._lines(self._values)
 
     def _result(self, message: ToolMessage) -> str:
-        """Return the result of a tool with which the graph ends; behind structured output stand the values alone."""
+        """Return the result of the tool that ended the graph; where structured output exists, only its values."""
         if self._inner is not None and message.tool_call_id not in self._ran:
             return self._lines(self._inner)
         values = _json(message.text)
         return self._words(message.text) if values is None else self._lines(values)
 
     def _words(self, text: str) -> str:
-        """Return the answer in a text; empty if there are no words in it."""
+        """Return the answer in a text; empty if it holds none."""
         try:
             return answer_in(text, self._offer)
         except GarbledReply:
             return ""
 
     def _lines(self, values: object) -> str:
-        """Return values as lines of names and values; empty if there is nothing to be read in them."""
+        """Return values as lines of names and values; empty if they hold nothing readable."""
         try:
             lines = [*self._listed(jsonable(values))]
         except ValueError:

@@ -1,7 +1,7 @@
 """The checkpoints of one run of an agent graph, and its own values between two runs.
 
-A value comes back as it was, or it is told. The types that the graph's schemas declare are read back as such; any other
-type is as strange to the journal as to the conversation's own checkpoints.
+A value comes back as it was, or the journal reports it. The journal restores the types that the graph's schemas
+declare; it treats every other type as the conversation's own checkpoints do.
 """
 
 import base64
@@ -151,7 +151,7 @@ def is_plain(value: object, *, messages: bool = True) -> bool:
 
 
 def _is_same(value: object, stored: object) -> bool:
-    """Tell whether a value has come back as it was, with the types of all that it holds."""
+    """Tell whether a value has come back as it was, with the types of all its parts."""
     if type(value) is not type(stored):
         return False
     if type(value) in PLAIN:
@@ -186,7 +186,7 @@ def _parts(value: object) -> list[object]:
 
 @cache
 def _declared(graph: Pregel[Any, Any, Any, Any]) -> frozenset[tuple[str, ...]]:
-    """Return module and name of each type that the schemas of a graph, and of those within it, name."""
+    """Return module and name of each type in the schemas of a graph, and of the graphs within it."""
     hints = list[Any]()
     for each in graphs_in(graph):
         hints += each.builder.schemas if isinstance(each, CompiledStateGraph) else ()

@@ -34,14 +34,14 @@ from prompts import FALLBACK, sentence
 
 File = core.ImagePart | core.AudioPart | core.VideoPart | core.DocumentPart
 OF_CLIENT = "client-"
-"""Begins the ids of the calls that the front end makes itself."""
+"""The beginning of the ids of the front end's own calls."""
 router = APIRouter(
     responses=exchange.FAULTS, dependencies=[exchange.allowed("talk")], route_class=exchange.FrontEndRoute
 )
 
 
 class NewRun(core.RunAgentInput):
-    """What a front end sends. Its state and context are left alone, for the assistant has its own."""
+    """The request of a front end. Its state and context are left alone, for the assistant has its own."""
 
     thread_id: exchange.Name
     run_id: exchange.Name
@@ -74,7 +74,7 @@ async def run(
 async def _heard(
     body: NewRun, turn: Turn, histories: Histories, reader: exchange.Reader
 ) -> tuple[Turn | None, Sequence[events.Event]]:
-    """Return the turn to be played, and what is said before it. Raises HTTPException: the user says nothing."""
+    """Return the turn to be played, and the events before it. Raises HTTPException: the user has no new message."""
     aside = await _aside(body, turn, histories.assistant)
     if body.resume and not aside:
         try:
@@ -100,7 +100,7 @@ async def _heard(
 
 
 async def _aside(body: NewRun, turn: Turn, assistant: Assistant) -> str:
-    """Return the id of the new message that stands beside a cancelled question; empty if there is none."""
+    """Return the id of the new message beside a cancelled question; empty if there is none."""
     if not body.resume or body.resume[0].status != "cancelled":
         return ""
     last = _newest(body.messages)
@@ -117,7 +117,7 @@ async def _aside(body: NewRun, turn: Turn, assistant: Assistant) -> str:
 
 
 def _newest(messages: Sequence[core.Message]) -> core.Message | None:
-    """Return the last message but for results of our own calls: a front end makes them up where one is cancelled."""
+    """Return the last message that is no result of our own calls: a front end makes them up for a cancelled call."""
     spoken = (
         message for message in reversed(messages) if not isinstance(message, core.ToolMessage) or _is_result(message)
     )
@@ -142,12 +142,12 @@ def _text(message: core.UserMessage) -> str:
 
 
 def _is_result(message: core.Message) -> bool:
-    """Tell whether a message has the result of a client's tool; a history also shows what ours gave."""
+    """Tell whether a message has the result of a client's tool; a history also shows the results of ours."""
     return isinstance(message, core.ToolMessage) and message.tool_call_id.startswith(OF_CLIENT)
 
 
 def exchanges(messages: Sequence[core.Message]) -> list[Exchange]:
-    """Return what was said on both sides, and what the client's tools gave."""
+    """Return the messages of both sides, and the results of the client's tools, as exchanges."""
     talk, results = list[Exchange](), list[tuple[str, str]]()
     for message in messages:
         if isinstance(message, core.ToolMessage) and _is_result(message):
@@ -215,7 +215,7 @@ class RunWriter:
         """
         self._turn, self._ids = turn or body.run_id, {"thread_id": body.thread_id, "run_id": body.run_id}
         self._count, self._message, self._shown = 0, "", ""
-        """The messages so far; the last one's id, and what was said of it if it is not whole."""
+        """The number of messages so far; the last one's id, and its text so far if it is not whole."""
         self._called = _announced(body.messages) | {continues}
         """The calls that the front end knows; those of an earlier run go on in this one."""
         self._working: list[str] = []
@@ -225,11 +225,11 @@ class RunWriter:
         self._end: core.RunErrorEvent | core.RunFinishedCancelledOutcome | None = None
 
     def begin(self) -> core.BaseEvent:
-        """Return what begins a run."""
+        """Return the first event of a run."""
         return core.RunStartedEvent(**self._ids, protocol_version=core.PROTOCOL_VERSION)
 
     def take(self, event: events.Event) -> Iterator[core.BaseEvent]:
-        """Yield what the next event of the turn adds."""
+        """Yield the events of the run for the next event of the turn."""
         match event:
             case events.TurnStart() | events.ModelStart() | events.TurnEnd():
                 return
@@ -255,7 +255,7 @@ class RunWriter:
                 yield core.CustomEvent(name=event.type, value=event.body())
 
     def end(self) -> Iterator[core.BaseEvent]:
-        """Yield what ends a run."""
+        """Yield the last events of a run."""
         yield from self._end_message()
         if isinstance(self._end, core.RunErrorEvent):
             yield self._end
@@ -264,7 +264,7 @@ class RunWriter:
         if self.interrupts:
             outcome = core.RunFinishedInterruptOutcome(interrupts=self.interrupts)
         else:
-            # A front end would take a call without a result for one that it has to make.
+            # A front end would make a call without a result itself.
             yield from [self._result(id, "") for id in self._working]
         yield core.RunFinishedEvent(**self._ids, outcome=outcome, usage=self._usage)
 
@@ -278,7 +278,7 @@ class RunWriter:
         self._shown += text
 
     def _finish(self, message: events.Message) -> Iterator[core.BaseEvent]:
-        """Say what is left of a message. What was shown of another one cannot be taken back."""
+        """Send the rest of a message. Shown pieces of another message cannot be taken back."""
         if not message.text.startswith(self._shown):
             yield from self._end_message()
         yield from self._say(message.text.removeprefix(self._shown), message.speaker)

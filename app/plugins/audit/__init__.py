@@ -1,4 +1,4 @@
-"""Writes down what operators do, and lists it: `python -m app audit`."""
+"""The audit log of what operators do, and its list: `python -m app audit`."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -20,7 +20,7 @@ from prompts import sentence
 
 
 class AuditSettings(BaseSettings):
-    """How long it is kept."""
+    """The days for which the audit log is kept."""
 
     model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
 
@@ -29,7 +29,7 @@ class AuditSettings(BaseSettings):
 
 @asynccontextmanager
 async def opened(services: Services) -> AsyncIterator[Sequence[object]]:
-    """Offer the log."""
+    """Offer the audit log as a service."""
     memory, settings = services.get(Memory), services.get(AuditSettings)
     yield [Audit(memory.database, memory.now, settings.audit_days)]
 

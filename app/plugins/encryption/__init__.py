@@ -6,7 +6,7 @@ from app.plugins.encryption.encrypted_file import EncryptedFile, EncryptionSetti
 
 
 def backend(settings: EncryptionSettings, url: str) -> Backend:
-    """Return what opens a file with the key, or a plain file where there is none."""
+    """Return the backend of a database file: with the key, or of a plain file where there is none."""
     return EncryptedFile(url, settings.database_key)
 
 

@@ -60,7 +60,7 @@ async def migrate(*, to: To, to_key: ToKey = None, readable: Readable = False) -
 
 
 def _target(url: str, key: SecretStr | None) -> Backend:
-    """Return what opens the copy: DATABASE_KEY is the key of the source alone."""
+    """Return the backend of the copy: DATABASE_KEY is the key of the source alone."""
     if url.startswith(PREFIX):
         return EncryptedFile(url, key)
     if key:
@@ -73,14 +73,14 @@ async def rekey(new: NewKey) -> None:
 
     Raises:
         UsageError: another process has the database open.
-        ConfigError: the present key is missing or wrong, or the database is none that a key encrypts.
+        ConfigError: the present key is missing or wrong, or the database is not a file that a key can encrypt.
     """
     settings, key = read_settings(), read(EncryptionSettings).database_key
     if not key:
         raise ConfigError("DATABASE_KEY is not set; it must be the key that the database has now.")
     async with EncryptedFile(settings.database_url, key).connect() as connection:
         await change_key(connection, new)
-    # The file must open with the new key before anybody is told so.
+    # The file must open with the new key before the command reports success.
     async with EncryptedFile(settings.database_url, new).connect():
         sys.stdout.write(sentence("encryption/phrases", "rekeyed", settings.app_lang) + "\n")
 

@@ -1,4 +1,4 @@
-"""A session of the desk as its file keeps it: what the user said, what the person replied, and the prompts seen."""
+"""A session of the desk in its file: the user's messages, the person's replies, and the prompts before them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ class DeskCall(FilePart):
 
 
 class DeskReply(FilePart):
-    """What the person replied to one call of a model."""
+    """The person's reply to one model call."""
 
     role: str
     prompt: tuple[int, ...]
@@ -37,21 +37,21 @@ class DeskReply(FilePart):
 
 
 def reply_of(text: str, calls: Sequence[DeskCall] = (), number: int = 0) -> AIMessage:
-    """Return what a person replies as a model's reply."""
+    """Return a person's reply as a model's reply."""
     numbered = enumerate(calls)
     tool_calls = [tool_call(name=call.tool, args=dict(call.args), id=f"call-{number}-{n}") for n, call in numbered]
     return AIMessage(text, tool_calls=tool_calls, response_metadata={"finish_reason": "stop"})
 
 
 class DeskTurn(FilePart):
-    """A message of the user, and what came of it."""
+    """A message of the user, with its replies, its answer and its trace."""
 
     user: str
     replies: tuple[DeskReply, ...] = ()
     is_over: bool = False
     answer: str = ""
     question: str = ""
-    """What a tool asks the user."""
+    """The question of a tool to the user."""
     options: tuple[str, ...] = ()
     trace: str = ""
 
@@ -62,10 +62,10 @@ class DeskSession(FilePart):
     about: str = ""
     lang: str = ""
     user: str = "me"
-    """Who talks, as the tools know them; everybody at the device "terminal" is the shop's demo customer."""
+    """The user's name for the tools; every user at the device "terminal" is the shop's demo customer."""
     device: str = DEVICE
     begins: Beginning | None = None
-    """The turn of a real thread with which it begins; without one with nothing."""
+    """The turn of a real thread with which the session begins; None: it begins with nothing."""
     turns: tuple[DeskTurn, ...] = ()
     pool: tuple[Json, ...] = ()
     """Messages and tools in OpenAI's form; each is kept once, since a prompt repeats the one before it."""

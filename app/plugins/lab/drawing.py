@@ -21,7 +21,7 @@ class GraphDrawing:
 
 
 def drawing(agent: str, observers: Sequence[str], events: Iterable[Event]) -> GraphDrawing:
-    """Return what is drawn around an agent; nodes that ran in these events are lit, the last one above all."""
+    """Return the drawing around an agent; nodes that ran in these events are lit, the last one most of all."""
     ran = [name for event in events if (name := _node_of(event, observers))]
     checks = [f"{observer}.pre_check" for observer in observers]
     others = [name.removesuffix(".tools") for name in ran if name not in (*NODES, *checks)]

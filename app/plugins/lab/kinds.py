@@ -1,4 +1,4 @@
-"""What the files of each kind in the lab's folder hold."""
+"""The models of the lab's files, by kind."""
 
 from collections.abc import Mapping
 

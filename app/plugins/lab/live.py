@@ -1,4 +1,4 @@
-"""What goes on in this process for pages of the lab: work that takes minutes, and talks on stages of their own."""
+"""The lab's work in this process: jobs that take minutes, and talks on stages of their own."""
 
 import asyncio
 import uuid
@@ -10,11 +10,11 @@ from typing import Generic, TypeVar
 from app.process.tasks import cancel
 
 MOST_KEPT = 50
-"""Works that are remembered."""
+"""The number of finished works that are kept."""
 Tell = Callable[[int, int], None]
 Outcome = TypeVar("Outcome")
 MOST_OPEN = 6
-"""Talks that are open at a time; the one that was not used for the longest time is closed."""
+"""The most talks that are open at a time; the least recently used one is closed."""
 Talk = TypeVar("Talk")
 
 
@@ -25,11 +25,11 @@ class Work(Generic[Outcome]):
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     done: int = 0
     steps: int = 0
-    """How many there are; 0: that is not known yet."""
+    """The number of all steps; 0: not known yet."""
     task: asyncio.Task[Outcome] = field(init=False)
 
     def tell(self, done: int, steps: int) -> None:
-        """Hear how far it is."""
+        """Take the progress of the work."""
         self.done, self.steps = done, steps
 
 
@@ -37,7 +37,7 @@ class Works(dict[str, Work[Outcome]]):
     """The work of this process, by its ids."""
 
     def begin(self, do: Callable[[Tell], Coroutine[object, object, Outcome]]) -> Work[Outcome]:
-        """Begin some work, which tells how far it is and returns its outcome."""
+        """Begin some work; it tells its progress and returns its outcome."""
         work = Work[Outcome]()
         work.task = asyncio.create_task(do(work.tell))
         self[work.id] = work
@@ -46,12 +46,12 @@ class Works(dict[str, Work[Outcome]]):
         return work
 
     async def close(self) -> None:
-        """Break off what is not over."""
+        """Cancel the unfinished work."""
         await cancel(work.task for work in self.values())
 
 
 class OpenTalks(Generic[Talk]):
-    """The open talks of a kind, by their keys; each with its version, and what closes it."""
+    """The open talks of a kind, by their keys; each with its version, and the stack that closes it."""
 
     def __init__(self) -> None:
         self._talks: dict[Hashable, tuple[int, AsyncExitStack, Talk]] = {}

@@ -1,4 +1,4 @@
-"""Turns that are played on a stage to their end, and how they went."""
+"""Turns that are played on a stage to their end, with their events."""
 
 import time
 from collections import defaultdict
@@ -14,12 +14,12 @@ from app.process.logs import silence
 
 THREAD = "lab"
 DEVICE = "lab"
-"""The door, as tools and permissions know it."""
+"""The name of the door, for tools and permissions."""
 
 
 @dataclass(frozen=True)
 class PlayedTurn:
-    """One turn as it went."""
+    """One turn with its events."""
 
     text: str | None
     events: Sequence[Event] = field(repr=False)
@@ -37,7 +37,7 @@ class PlayedTurn:
 
     @property
     def answer(self) -> str:
-        """What was said to the user."""
+        """The text of the messages to the user."""
         return "\n\n".join(event.text for event in self.events if isinstance(event, Message))
 
     @property
@@ -46,7 +46,7 @@ class PlayedTurn:
 
     @property
     def holder(self) -> str:
-        """Who holds the conversation afterwards."""
+        """The active agent after the turn."""
         return (self._end.dialog if self._end else None) or SUPERVISOR
 
     @property
@@ -56,7 +56,7 @@ class PlayedTurn:
 
     @property
     def used(self) -> Mapping[str, Tokens]:
-        """What calls of models took, by model."""
+        """The usage of the model calls, by model."""
         used: defaultdict[str, Tokens] = defaultdict(Tokens)
         for end in (event for event in self.events if isinstance(event, ModelEnd)):
             used[end.model].add(Tokens.of(end))
@@ -64,16 +64,16 @@ class PlayedTurn:
 
     @property
     def calls(self) -> int:
-        """The calls of models."""
+        """The number of model calls."""
         return sum(tokens.calls for tokens in self.used.values())
 
     @property
     def tokens(self) -> int:
-        """The tokens that models have read and written."""
+        """The number of tokens that models have read and written."""
         return sum(tokens.input + tokens.output for tokens in self.used.values())
 
     def price(self, prices: Mapping[str, Price]) -> float:
-        """Return what the turn has cost; a model without a price costs nothing."""
+        """Return the cost of the turn; a model without a price costs nothing."""
         return sum(prices[model].of(tokens) for model, tokens in self.used.items() if model in prices)
 
 
@@ -87,7 +87,7 @@ async def play(
     user: str | None = None,
     device: str = DEVICE,
 ) -> PlayedTurn:
-    """Play one message to its end, and tell how it went; each thread has a user of its own, unless one is named."""
+    """Play one message to its end, and return the turn; each thread has a user of its own, unless one is named."""
     begun = time.perf_counter()
     turn = Turn(thread=thread, text=text, user=user, lang=lang, source=source, device=device)
     with silence():

@@ -1,4 +1,4 @@
-"""Search over threads: by words, user, language, and what happened in one of their turns; a page at a time."""
+"""Search over threads, a page at a time: by words, user, language, and the events of a turn."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,46 +17,46 @@ from app.prices import added
 from app.yaml_file import FilePart
 
 MOST_LISTED = 50
-"""Threads of a page."""
-# An empty field of a form.
+"""The number of threads on a page."""
+# An empty field of a form counts as 0.
 AtLeast = Annotated[int, BeforeValidator(lambda number: number or 0), Field(ge=0)]
 
 
 class ThreadQuery(FilePart):
-    """Which threads are wanted. A turn has to be all that is asked of turns at once; empty: whatever it is."""
+    """A search for threads. One turn must meet all conditions on turns at once; an empty field is no condition."""
 
     words: str = Field(default="", max_length=200)
-    """A piece of what was said, or of the thread's name."""
+    """A piece of a message, or of the thread's name."""
     user: str = Field(default="", max_length=200)
     """A piece of the name of the user who wrote last."""
     lang: str = Field(default="", max_length=10)
     tool: str = Field(default="", max_length=64)
     verdict: Kind | Literal[""] = ""
     trouble: bool = False
-    """Whether something went wrong in the turn; with a tool: whether that has failed."""
+    """Whether the turn had an error or a failed tool; together with `tool`: whether that tool has failed."""
     label: str = Field(default="", max_length=100)
-    """Of a note of the team on one of its turns."""
+    """A label of the team's note on one of its turns."""
     rating: Literal["", "up", "down"] = ""
-    """What a user thinks of one of its turns."""
+    """A user's rating of one of its turns."""
     calls: AtLeast = 0
     tokens: AtLeast = 0
-    """What models took in all turns together, at least."""
+    """The least number of tokens in all turns together."""
     before: int | None = Field(default=None, ge=0)
     """The place in the list before which the page begins."""
 
     @property
     def asks_of_turns(self) -> bool:
-        """Whether the record of a thread has to be read."""
+        """Whether the search needs the records of threads."""
         return bool(self.lang or self.tool or self.verdict or self.trouble or self.calls or self.tokens)
 
     def finds(self, turns: Sequence[Record]) -> bool:
-        """Tell whether a thread of these turns is wanted."""
+        """Tell whether a thread with these turns matches."""
         took = added(turn.took for turn in turns)
         is_costly = took.calls >= self.calls and took.input + took.output >= self.tokens
         return is_costly and any(map(self.fits, turns))
 
     def fits(self, turn: Record) -> bool:
-        """Tell whether a turn is one that is wanted."""
+        """Tell whether a turn meets the conditions."""
         calls = [step for step in turn.steps if isinstance(step, Answered) and self.tool in ("", step.tool)]
         verdicts = {step.verdict for step in turn.steps if isinstance(step, Decided)}
         has_failed = any(not call.ok for call in calls) or (not self.tool and _has_failed(turn))
@@ -75,7 +75,7 @@ def _has_failed(turn: Record) -> bool:
 
 @dataclass
 class ThreadSearch:
-    """Looks for threads of an assistant."""
+    """Searches the threads of an assistant."""
 
     assistant: Assistant
     query: ThreadQuery
@@ -83,7 +83,7 @@ class ThreadSearch:
     most_read: int = MOST_READ
 
     async def page(self) -> ThreadPage:
-        """Return a page of the threads that are wanted, the one last written to first."""
+        """Return a page of the matching threads, the one last written to first."""
         return await thread_page(
             self.assistant.memory.transcript,
             words=self.query.words,

@@ -9,16 +9,16 @@ from agents.memory.store import Namespace, namespace_of_thread
 from app.yaml_file import FilePart
 
 MOST_NOTES = 10_000
-"""Notes of a thread that are read."""
+"""The most notes of a thread that are read."""
 
 
 class TurnNote(FilePart):
-    """What the team notes of a turn."""
+    """The team's note on a turn."""
 
     labels: tuple[str, ...] = Field(default=(), max_length=20)
     text: str = Field(default="", max_length=2_000)
     by: str = ""
-    """Who has noted it."""
+    """The author of the note."""
 
 
 def _place(thread: str) -> Namespace:

@@ -27,14 +27,14 @@ class PostgresSettings(BaseSettings):
 
 
 def backend(_: PostgresSettings, url: str) -> Backend:
-    """Return what opens the database of a server. Raises ConfigError: its packages are not installed."""
+    """Return the backend of a server's database. Raises ConfigError: its packages are not installed."""
     module = load_extra("app.plugins.postgres.backend", "postgres", "DATABASE_URL: PostgreSQL")
     made: Backend = module.PostgresBackend(url)
     return made
 
 
 def door(settings: PostgresSettings, application: Settings) -> "AbstractAsyncContextManager[Assistant] | None":
-    """Return the assistant of a door that hands its turns to workers, where WORKERS says so."""
+    """Return the assistant of a door that hands its turns to workers; None unless WORKERS is set."""
     if not settings.workers:
         return None
     opening: AbstractAsyncContextManager[Assistant] = import_module(PLAYING).open_handing(application)

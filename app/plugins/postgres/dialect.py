@@ -1,4 +1,4 @@
-"""Statements written for SQLite, as PostgreSQL takes them, and the functions of SQLite that it lacks."""
+"""Statements for SQLite in PostgreSQL's form, and the functions of SQLite that PostgreSQL lacks."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ WORDS["user"] = '"user"'
 READING = re.compile(r"\s*(SELECT|WITH)\b", re.IGNORECASE)
 IS_NULL = re.compile(r"\s+IS\b", re.IGNORECASE)
 NEEDLESS = re.compile(r"\s*(PRAGMA|VACUUM)\b", re.IGNORECASE)
-"""What only a file needs to be told."""
+"""The statements that only a file needs."""
 
 FUNCTIONS = r"""
 CREATE OR REPLACE FUNCTION max(bigint, bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT greatest($1, $2)';
@@ -43,20 +43,20 @@ $$;
 """
 """`max` of two values; paths of JSON are names with points between, from "$." on; a patch holds no objects.
 
-The type json leaves escaped characters alone, which jsonb refuses if they stand for NUL.
+The type json leaves escaped characters alone; jsonb refuses an escaped NUL.
 """
 LAST_FUNCTION = "json_patch(text, text)"
-"""The one that is made last: where it is, the others are."""
+"""The function that is created last: where it is, the others are."""
 RENUMBER = """
 SELECT setval(pg_get_serial_sequence('{table}', '{column}'), coalesce(max({column}), 1), max({column}) IS NOT NULL)
 FROM {table}
 """
-"""Rows that were copied have brought their numbers; the next one gets the number behind them."""
+"""Copied rows have brought their numbers; the next row gets the number behind them."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement for PostgreSQL; `names` tells for each of `$1`, `$2`… the name or place of its value."""
+    """A statement for PostgreSQL; `names` has the name or place of the value for each of `$1`, `$2`…"""
 
     sql: bytes
     names: tuple[str | int, ...]
@@ -71,13 +71,13 @@ class Statement:
 
 @lru_cache(maxsize=1024)
 def translated(sql: str) -> Statement:
-    """Return a statement with `?`, `?1` or `:name` for its values, or a script, as PostgreSQL takes it."""
+    """Return PostgreSQL's form of a script, or of a statement with `?`, `?1` or `:name` for its values."""
     names: list[str | int] = []
 
     def number(name: str | int, end: int) -> str:
         if name not in names:
             names.append(name)
-        # A value of which nothing else is known has no type, and the server asks for one.
+        # A bare value has no type, and the server asks for one.
         return f"${names.index(name) + 1}{'::text' if IS_NULL.match(sql, end) else ''}"
 
     def replaced(token: re.Match[str]) -> str:

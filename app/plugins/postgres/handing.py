@@ -1,4 +1,4 @@
-"""The assistant of a door that does not play its turns: it hands them to workers, and passes on what they tell."""
+"""The assistant of a door that does not play its turns: it hands them to workers, and passes on their events."""
 
 import asyncio
 import uuid
@@ -16,17 +16,17 @@ from app.plugins.postgres.queue import ChannelListener, EventPage, JobQueue
 from app.process.tasks import wait_for_event
 
 LOOK = 2.0
-"""Seconds after which a door looks for news that nobody has told it."""
+"""Seconds after which a door looks for news without a notification."""
 UNREPEATED = (Token, ModelStart, ModelEnd, ToolStart, ToolEnd)
-"""Events that mean something new whenever they come."""
+"""Events that are always new, also when they equal an earlier one."""
 
 
 class WorkerFailed(Exception):
-    """A worker could not play a turn, for a fault of ours that its log tells."""
+    """A worker could not play a turn, by a fault of ours; its log has the fault."""
 
 
 class HandingAssistant(Assistant):
-    """The conversation, for doors whose turns are played by workers; all else is done here, on the same database."""
+    """The conversation for doors whose turns workers play; all other work is done here, on the same database."""
 
     def __init__(self, player: TurnPlayer, speakers: Speakers, *, queue: JobQueue) -> None:
         super().__init__(player, speakers)
@@ -37,11 +37,11 @@ class HandingAssistant(Assistant):
         """Threads and ids of turns that are in the queue, though the database fails."""
 
     def listener(self) -> ChannelListener:
-        """Return what hears what workers tell, for a block."""
+        """Return the listener to the workers' news, for a block."""
         return self._queue.listener(self._door, self._heard)
 
     async def stop(self, thread: str, user: str | None = None, *, after_tools: bool = False) -> bool:
-        """See `Assistant.stop`; the worker that plays is told."""
+        """See `Assistant.stop`; the worker that plays gets the order."""
         return await self._queue.stop(thread, user, after_tools=after_tools)
 
     async def _play(self, turn: Turn) -> AsyncGenerator[Event, None]:
@@ -63,7 +63,7 @@ class HandingAssistant(Assistant):
             self._stored.add((turn.thread, turn.id))
             raise
         finally:
-            # A door that closes leaves the turn to the worker, and its outcome to whoever asks again.
+            # A closing door leaves the turn to the worker; the same message again gets its outcome.
             del self._news[request]
 
     async def _is_stored(self, turn: Turn) -> bool:
@@ -73,7 +73,7 @@ class HandingAssistant(Assistant):
         return await super()._is_stored(turn)
 
     async def _events(self, request: str) -> AsyncGenerator[Event, None]:
-        """Yield what workers tell of a turn, each event once; what their models have used is counted here as well."""
+        """Yield the workers' events of a turn, each once; the usage of their models is counted here as well."""
         retelling = Retelling()
         async with aclosing(self._pages(request)) as pages:
             async for page in pages:
@@ -86,7 +86,7 @@ class HandingAssistant(Assistant):
                     raise WorkerFailed
 
     async def _pages(self, request: str) -> AsyncGenerator[EventPage, None]:
-        """Yield what a worker writes of a turn, to its end."""
+        """Yield the pages that workers write of a turn, to its end."""
         news, place = self._news[request], (0, 0)
         is_open = True
         while True:
@@ -97,7 +97,7 @@ class HandingAssistant(Assistant):
                 if page.state != "open":
                     return
             if not is_open:
-                # What was left of it was forgotten.
+                # The rest of its events was forgotten.
                 return
             if not await wait_for_event(news, LOOK):
                 is_open = await self._queue.is_open(request)
@@ -109,18 +109,18 @@ class HandingAssistant(Assistant):
 
 
 class Retelling:
-    """What a door was told of a turn, so that a worker who begins it anew tells nothing twice."""
+    """The events of a turn that a door has got: a worker that begins the turn anew brings none of them twice."""
 
     def __init__(self) -> None:
         self._attempt = 0
         self._told = Counter[str]()
         self._known = Counter[str]()
-        """What was told before the present attempt, and was not told again in it."""
+        """The events from before the present attempt that it has not repeated."""
         self._pieces: Event | None = None
         """The last piece of an answer that is not complete."""
 
     def new_in(self, page: EventPage) -> Iterator[Event]:
-        """Yield the events that were not told before; a half answer of another worker is taken back."""
+        """Yield the events that are new to the door; a half answer of another worker is taken back."""
         if page.place[0] > self._attempt:
             self._attempt = page.place[0]
             self._known = self._told.copy()
@@ -140,6 +140,6 @@ class Retelling:
 
 
 def _name(event: Event) -> str:
-    """Return what makes two events the same."""
+    """Return the identity of an event: two events with the same text are the same."""
     what = event.text if isinstance(event, Message) else "" if isinstance(event, TurnEnd) else event.body()
     return f"{event.type} {event.turn} {what}"

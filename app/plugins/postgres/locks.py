@@ -18,7 +18,7 @@ from app.process.tasks import TaskSet, cancel
 BEAT = 1.0
 """Seconds between two signs of life of the connection that holds the locks."""
 SILENCE = 5
-"""Looks, a `BEAT` apart, after which a server that has not answered counts as lost."""
+"""The number of looks, a `BEAT` apart, after which a silent server counts as lost."""
 FROZEN = 15.0
 """Seconds without a sign of life after which a process loses its locks to one that waits for them."""
 LOCK = "SELECT pg_try_advisory_lock(%s)"
@@ -30,7 +30,7 @@ AND classid::bigint << 32 | objid::bigint = %s
 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 AND clock_timestamp() - state_change > %s * interval '1 second'
 """
-# The locks come last: as long as they are held, what the frozen process may still have sent is no second writer.
+# The locks come last: while they are held, late statements of the frozen process are no second writer's.
 END_WRITERS = """
 SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity WHERE application_name = %s AND pid <> %s
 """
@@ -46,7 +46,7 @@ class Hold:
 
     @property
     def is_lost(self) -> bool:
-        """Whether somebody else may have the thread before the block has ended."""
+        """Whether another process may have the thread before the block has ended."""
         return self.lease.is_lost and not self.is_over
 
 
@@ -65,11 +65,11 @@ class _Holder:
         self.connection = connection
         self.lease = lease
         self._answers = 0
-        """How often the server has answered."""
+        """The number of the server's answers."""
         self._tasks = [asyncio.create_task(work) for work in (self._beat(), self._watch())]
 
     async def does(self, sql: str, key: int) -> bool:
-        """Do something with a lock; return whether it was done."""
+        """Run a statement on a lock; return whether it succeeded."""
         row = await (await self.connection.execute(sql.encode(), (key,))).fetchone()
         self._answers += 1
         return bool(row and row[0])
@@ -86,8 +86,8 @@ class _Holder:
     async def _watch(self) -> None:
         """Count the connection as lost when the server is silent.
 
-        A process with too much to do hears late what the server has said in time, and a sign of life waits behind the
-        locks that are asked for. So silence is counted in looks, and every answer ends it.
+        A busy process reads timely answers of the server late, and a sign of life waits behind requests for locks. So
+        silence is counted in looks, and every answer ends it.
         """
         silent_looks = 0
         while silent_looks < SILENCE:
@@ -104,7 +104,7 @@ class _Holder:
 
 
 class AdvisoryLocks(ThreadLocks):
-    """Let one turn of a thread run at a time, on all machines; the server frees what a lost process held.
+    """Lets one turn of a thread run at a time, on all machines; the server frees the locks of a lost process.
 
     `place` names the tables that the locks belong to: other ones in the same database have locks of their own.
     """
@@ -146,7 +146,7 @@ class AdvisoryLocks(ThreadLocks):
             await self._holder.close()
 
     async def _locked(self, key: int) -> _Holder:
-        """Wait for a lock; return who holds it."""
+        """Wait for a lock; return its holder."""
         wait, looked = FIRST_WAIT, time.monotonic()
         while True:
             try:
@@ -160,13 +160,13 @@ class AdvisoryLocks(ThreadLocks):
                     looked = time.monotonic()
                     await self._end_frozen(holder, key)
             except BROKEN:
-                # Its server has started again, perhaps long ago: the next connection will tell.
+                # The server has restarted, perhaps long ago: the next connection will tell.
                 holder.lease.is_lost = True
             await asyncio.sleep(wait)
             wait = min(2 * wait, LONGEST_WAIT)
 
     async def _tried(self, holder: _Holder, key: int) -> bool:
-        """Try to lock; whoever is cancelled meanwhile does not keep the lock."""
+        """Try to lock; a task that is cancelled meanwhile does not keep the lock."""
         attempt = self._tasks.start(holder.does(LOCK, key))
         try:
             return await asyncio.shield(attempt)
@@ -175,7 +175,7 @@ class AdvisoryLocks(ThreadLocks):
             raise
 
     async def _unlock(self, holder: _Holder, key: int) -> bool:
-        # What is lost is free.
+        # A lost lock is free.
         with suppress(psycopg.Error):
             return await holder.does(UNLOCK, key)
         return False

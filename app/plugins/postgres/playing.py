@@ -20,7 +20,7 @@ from app.settings import Settings, read, read_settings
 
 NO_WORKERS = "WORKERS: set it to yes, so that the doors leave their turns to workers (docs/operations.md)"
 UNBOUNDED = 1_000_000
-"""Turns that no worker comes near to playing at the same time."""
+"""A number of turns that no worker ever plays at the same time."""
 
 
 @asynccontextmanager

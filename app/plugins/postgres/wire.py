@@ -15,7 +15,7 @@ Part = TypeVar("Part", Turn, Contents, Exchange, ClientTool)
 
 
 def turn_as_json(turn: Turn) -> str:
-    """Return a turn, with what its files hold."""
+    """Return a turn as JSON, with the content of its files."""
     return json.dumps(asdict(turn))
 
 
@@ -33,7 +33,7 @@ def events_as_json(events: Sequence[Event]) -> str:
 
 
 def events_of(written: str) -> list[Event]:
-    """Return events that were written by `events_as_json`; those of a kind that is not known here are left out."""
+    """Return the events that `events_as_json` wrote; events of an unknown kind are left out."""
     # A newer version may write more.
     return [EVENTS[name].model_validate(raw, extra="ignore") for name, raw in json.loads(written) if name in EVENTS]
 

@@ -10,7 +10,7 @@ from agents.plugin import OpenTools, Plugin
 
 
 class RemoteToolsSettings(BaseSettings):
-    """Which files describe remote tools."""
+    """The files of remote tools."""
 
     model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
 
@@ -19,7 +19,7 @@ class RemoteToolsSettings(BaseSettings):
 
 
 def served_tools(settings: RemoteToolsSettings) -> OpenTools | None:
-    """Return what opens the tools of the files; None without files."""
+    """Return the opener of the files' tools; None without files."""
     if not (settings.remote_tools or settings.mcp_servers):
         return None
     return partial(import_module("app.plugins.remote_tools.opening").with_remote_tools, settings)

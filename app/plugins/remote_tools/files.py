@@ -1,6 +1,6 @@
-"""The files of remote tools: the services there are and the tools they offer, and the MCP servers.
+"""The files of remote tools: HTTP services with their tools, and MCP servers.
 
-Both describe how they are reached in the same words, and their tools too (`tool_spec`).
+Both describe addresses, secrets and tools (`tool_spec`) in the same words.
 """
 
 import re
@@ -20,17 +20,17 @@ PLACEHOLDER = re.compile(r"\{(\w+)\}")
 HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]
 SET_BY_US = ("Accept", "Content-Type", "Idempotency-Key")
 RETRIES = 2
-OWN = "@"  # Without a word in the file, all of a server's result is read.
+OWN = "@"  # The default path: the whole of a server's result is read.
 
 
 class FromContext(FilePart):
-    """A header that tells the service of the turn."""
+    """A header with a value of the turn."""
 
     trusted: Trusted
 
 
 class Remote(FilePart):
-    """What answers calls: a service or a server."""
+    """The remote side of calls: a service or a server."""
 
     url: str = ""
     internal: bool = False  # Whether it may be in a private network or on this machine.
@@ -76,7 +76,7 @@ def _rooted(path: str) -> str:
 
 
 class HttpTool(ToolSpec):
-    """One tool and the request it makes; without an `effect` a GET reads and all else writes."""
+    """One tool and its request; without an `effect`, a GET reads and other methods write."""
 
     name: ToolName
     speaker: str
@@ -94,7 +94,7 @@ class HttpTool(ToolSpec):
 
     @property
     def tries(self) -> int:
-        """How often it is tried: a write only once, unless its key makes a repetition harmless."""
+        """The number of tries: one for a write, unless its key makes a repetition harmless."""
         if self.writes and not self.key:
             return 1
         return 1 + (RETRIES if self.retries is None else self.retries)
@@ -121,7 +121,7 @@ class HttpTool(ToolSpec):
 
     @model_validator(mode="after")
     def _places_differ(self) -> "HttpTool":
-        """Refuse two values for one place: one of them would silently stand in for the other."""
+        """Refuse two values for one place: one of them would silently replace the other."""
         names: dict[str, list[str]] = {"query": [], "header": [], "body": []}
         for key, parameter in self.parameters.items():
             if parameter.in_ != "path":
@@ -160,7 +160,7 @@ class HttpFile(FilePart):
 
 
 class ServerResult(Result):
-    """What the model reads, as of a service; `opaque` marks fields where the schema is the server's own."""
+    """The result for the model, as of a service; `opaque` marks fields where the schema is the server's own."""
 
     opaque: Mapping[str, str] = {}  # The kind of identifier in each field, by the field's name.
 
@@ -172,14 +172,14 @@ class ServerResult(Result):
 
 
 class ServerTool(ToolSpec):
-    """One tool; a server's own claim to only read is not relied upon, so without an `effect` it writes."""
+    """One tool; a server's own claim to only read does not count, so a tool without an `effect` writes."""
 
     name: ToolName | None = None  # Its name here; without one, the server's name.
     result: ServerResult = ServerResult()
 
     @property
     def can_be_narrowed(self) -> bool:
-        """Whether the model may give an argument. Only the server knows which arguments there are."""
+        """Whether the model may give an argument: always, since only the server knows its arguments."""
         return True
 
 
@@ -194,7 +194,7 @@ class ServerSpec(Remote):
     headers: Mapping[str, str | Env] = {}
     timeout: Annotated[float, Field(gt=0, le=50)] = 30  # Seconds for one call, and for the server to start.
     tools: Annotated[Mapping[str, ServerTool | None], Field(min_length=1)]
-    """The tools that are taken; whatever else the server offers is left."""
+    """The tools to use; the server's other tools are left out."""
 
     @model_validator(mode="after")
     def _is_one_or_the_other(self) -> "ServerSpec":

@@ -1,4 +1,4 @@
-"""Hold one session with an MCP server for the application's life; a lost one is opened again when it is needed.
+"""Hold one session with an MCP server for the application's life; a lost one is opened again for the next call.
 
 A server is a process that speaks over its standard streams, or an address (streamable HTTP).
 """
@@ -23,15 +23,15 @@ from app.plugins.remote_tools.files import ServerSpec
 
 LOG = logging.getLogger(__name__)
 MOST_PAGES = 100
-PATIENCE = 5  # Seconds that a server has to answer a ping, or to end.
-LONGEST_WAIT = 300  # Seconds that the stream of a server may be silent.
+PATIENCE = 5  # Seconds for a server's answer to a ping, or for its end.
+LONGEST_WAIT = 300  # The most seconds of silence in a server's stream.
 BROKEN = (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError, httpx.HTTPError)
 GONE = (CONNECTION_CLOSED, 32600)  # The library's errors for a session that has ended.
 
 
 @asynccontextmanager
 async def connected(server: ServerSpec, secrets: Mapping[str, str]) -> AsyncIterator[ClientSession]:
-    """Connect to a server, with what it is told in `secrets`: its environment, or the headers of every request."""
+    """Connect to a server; `secrets` are its environment, or the headers of every request."""
     if server.command:
         parameters = StdioServerParameters(
             command=server.command, args=list(server.args), env=dict(secrets), cwd=server.cwd
@@ -51,7 +51,7 @@ async def connected(server: ServerSpec, secrets: Mapping[str, str]) -> AsyncIter
 
 
 def cause(error: BaseException) -> str:
-    """Name what went wrong, without the words of a server."""
+    """Return the name of an error, without the words of a server."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return type(error).__name__
@@ -62,7 +62,7 @@ Request = Callable[[ClientSession], Awaitable[Asked]]
 
 
 class ServerLost(Exception):
-    """Tells the operator why a server did not answer; `again` if another session may get an answer."""
+    """A server did not answer; the text is the reason, for the operator. `again`: another session may get an answer."""
 
     def __init__(self, reason: str, *, again: bool = True) -> None:
         super().__init__(reason)
@@ -77,7 +77,7 @@ class McpSession:
         self.ready.add_done_callback(lambda ready: ready.cancelled() or ready.exception())
         self._over = asyncio.Event()
         self.task = asyncio.create_task(self._hold(connection))
-        # A task that is cancelled before its first step never runs a line.
+        # A task that is cancelled before its first step runs no line of its own.
         self.task.add_done_callback(lambda _: self.ready.cancel())
 
     async def close(self) -> None:
@@ -104,7 +104,7 @@ class McpSession:
 
 
 class HeldServer:
-    """A server that is there whenever it can be reached."""
+    """A server whose session is opened again whenever it was lost."""
 
     def __init__(self, name: str, server: ServerSpec, secrets: Mapping[str, str]) -> None:
         self.name, self.timeout = name, server.timeout
@@ -125,7 +125,7 @@ class HeldServer:
         return tools
 
     async def call(self, tool: str, args: Mapping[str, object], *, again: bool) -> CallToolResult:
-        """Return what a tool answers. A call whose answer was lost is repeated only with `again`.
+        """Return the answer of a tool. A call whose answer was lost is repeated only with `again`.
 
         Raises:
             ServerLost: there was no answer.

@@ -1,4 +1,4 @@
-"""Secrets of services and servers: read from the environment, and hidden in answers, which may repeat the request."""
+"""Secrets of services and servers: read from the environment, and hidden in answers that repeat the request."""
 
 import base64
 import binascii
@@ -19,13 +19,13 @@ SHORTEST = 6  # The shortest secret that is hidden; a shorter one may be any wor
 
 
 class Env(FilePart):
-    """A secret, by the name of the environment variable that holds it; `format` puts it in place of `{}`."""
+    """A secret, by the name of its environment variable; `format` puts the value in place of `{}`."""
 
     env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
     format: Annotated[str, Field(pattern=r"^[^{}]*\{\}[^{}]*$")] = "{}"
 
     def bare(self, formatted: str) -> str:
-        """Return only the secret from the value that was put into the format."""
+        """Return the bare secret of a formatted value."""
         before, _, behind = self.format.partition("{}")
         return formatted.removeprefix(before).removesuffix(behind)
 
@@ -33,10 +33,10 @@ class Env(FilePart):
 def secrets_of(
     file: str, section: str, stated: Mapping[str, Mapping[str, object]], environment: Mapping[str, str]
 ) -> dict[str, dict[str, str]]:
-    """Return what each service or server is told, by its name: texts as they are, secrets from the environment.
+    """Return the headers or variables of each service or server, by its name: texts, and secrets of the environment.
 
     Raises:
-        ConfigError: a secret is not in the environment, or holds what no header may.
+        ConfigError: a secret is not in the environment, or holds characters that no header may have.
     """
     values_of: dict[str, dict[str, str]] = {}
     for name, values in stated.items():
@@ -54,7 +54,7 @@ def secrets_of(
 
 
 class Mask:
-    """Hides some secrets wherever they stand in data, also as an address, a page, JSON or base64 would spell them."""
+    """Hides secrets everywhere in data, also in the spelling of an address, a page, JSON or base64."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         spelled = {form for secret in secrets for form in _spelled(secret) if len(form) >= SHORTEST}
@@ -74,10 +74,10 @@ class Mask:
 
 
 def masks(spec: ToolSpec, values: Mapping[str, object], sent: Mapping[str, str]) -> tuple[Mask, Mask]:
-    """Return a mask for the secrets in an answer, and one for everything in a refusal that no model may see.
+    """Return a mask for the secrets in an answer, and one for all hidden values in a refusal.
 
-    `sent` is what the service or server is told, `values` how the file says it. A text that stands in the file itself
-    may be a secret as well as the name of a category, which an answer may well have.
+    `sent` are the sent headers or variables, `values` their form in the file. A text in the file itself may be a secret
+    as well as the name of a category, which an answer may well have.
     """
     secrets = {sent[name]: value.bare(sent[name]) for name, value in values.items() if isinstance(value, Env)}
     hidden = [*secrets, *secrets.values()]

@@ -1,6 +1,6 @@
 """The description of a tool in a file, for HTTP services and MCP servers: parameters, answer, and its use.
 
-What an answer means is read by JMESPath and shown by templates with plain `{name}`s.
+JMESPath reads an answer, and templates with plain `{name}`s show it.
 """
 
 from collections.abc import Mapping
@@ -24,18 +24,18 @@ Trusted = Literal["user", "device", "lang", "thread"]  # The values of the turn 
 PlainType = Literal["string", "integer", "number", "boolean"]
 PLAIN: Mapping[str, type] = {"string": str, "integer": int, "number": float, "boolean": bool}
 FIXED_HEADERS = {"host", "content-length", "transfer-encoding", "connection", "upgrade", "accept-encoding"}
-"""Headers that decide where a request goes or how it is read."""
+"""Headers that decide on the host of a request or its reading."""
 
 
 def trusted_values(runtime: Runtime) -> dict[Trusted, str]:
-    """Return what the system says of the turn."""
+    """Return the system's values of the turn."""
     context = runtime.context
     return {"user": context.user, "thread": context.thread, "device": context.device, "lang": runtime.state["lang"]}
 
 
 @dataclass(frozen=True)
 class OfferedTool:
-    """A tool for a speaker, and where the file has it."""
+    """A tool for a speaker, with its place in the file."""
 
     speaker: str
     tool: BaseTool
@@ -54,7 +54,7 @@ class ParameterSpec(FilePart):
 
     @property
     def is_the_models(self) -> bool:
-        """Whether the model gives it."""
+        """Whether the model gives the value."""
         return self.trusted is None and self.fixed is None
 
 
@@ -125,7 +125,7 @@ def taken_as(parameter: HttpParameter) -> Any:
 
 
 def arguments(name: str, parameters: Mapping[str, HttpParameter]) -> type[BaseModel]:
-    """Return the model of what a model gives; the runtime beside it is set by the system."""
+    """Return the pydantic model of the language model's arguments; the system sets the runtime beside them."""
     fields = {
         key: _field(taken_as(parameter), parameter.description, parameter.required, parameter.default)
         for key, parameter in parameters.items()
@@ -136,7 +136,7 @@ def arguments(name: str, parameters: Mapping[str, HttpParameter]) -> type[BaseMo
 
 
 def form_of(name: str, specs: Mapping[str, FormField]) -> type[BaseModel]:
-    """Return the model of a form."""
+    """Return the pydantic model of a form."""
     return create_model(
         name, **{key: _field(PLAIN[field.type], field.description, field.required) for key, field in specs.items()}
     )
@@ -173,7 +173,7 @@ Path = Annotated[str, AfterValidator(_expression)]  # A JMESPath expression: `or
 
 
 class Result(FilePart):
-    """What the model reads: what `object` finds in the answer, else `message`."""
+    """The result for the model: the value of `object` in the answer, else `message`."""
 
     object: Path = "@"
     schema_: Annotated[Mapping[str, Any], AfterValidator(_marked)] | None = Field(default=None, alias="schema")
@@ -226,7 +226,7 @@ class LinkView(FilePart):
 
 
 class PlayerView(FilePart):
-    """What a player plays."""
+    """A title that a player plays."""
 
     kind: Literal["player"]
     title: ByLanguage
@@ -248,7 +248,7 @@ ViewSpec = Annotated[Cards | TableView | NoticeView | LinkView | PlayerView | Do
 
 
 class Options(FilePart):
-    """What a selector offers: `each` finds the candidates in the object; the model gets the one that is chosen."""
+    """The options of a selector: `each` finds the candidates in the object; the model gets the chosen one."""
 
     ask: ByLanguage
     each: Path = "@"
@@ -259,15 +259,15 @@ class Options(FilePart):
 
 
 class Page(FilePart):
-    """What a breaker asks for: a page to open (`url`), or a form to fill in (`form` of the tool)."""
+    """The demand of a breaker: a page to open (`url`), or a form to fill in (`form` of the tool)."""
 
     ask: ByLanguage
     url: Template = ""
-    back: Template = ""  # Where the page ends, with the parameters it hands back: `https://shop.example/end?code=`.
+    back: Template = ""  # The last address of the page, with its parameters: `https://shop.example/end?code=`.
 
 
 class Errors(FilePart):
-    """What a refusal says: `message` finds it in what the service answers; `notice` is for the user."""
+    """The texts of a refusal: `message` finds one in the service's answer; `notice` is for the user."""
 
     message: Path = "message || error.message || error || detail"
     notice: ByLanguage = NO_TEXTS
@@ -293,13 +293,13 @@ class ToolSpec(FilePart):
     kind: Kind = "general"
     effect: Effect | None = None
     key: tuple[str, ...] = ()
-    again_after: Span | None = None  # How long the same key means the same write; without a value, a day.
+    again_after: Span | None = None  # The time for which the same key means the same write; without a value, a day.
     permission: str = ""
     confirm: Confirm | None = None
-    """When the user is asked before a call; left out: before a write or a sending, after text from outside was read."""
-    title: ByLanguage = NO_TEXTS  # What the call does, for the question to the user.
+    """The condition for a question before a call; left out: before a write or a sending, after text from outside."""
+    title: ByLanguage = NO_TEXTS  # The call's purpose, in the question to the user.
     foreign: bool | None = None
-    """Whether what comes back may hold text that others wrote; left out: as its service or server says."""
+    """Whether answers may hold text that others wrote; left out: as for its service or server."""
     egress: bool | None = None  # Whether a read carries data out; without a value, if the model is free in an argument.
     result: Result = Result()
     view: ViewSpec | None = None
@@ -310,7 +310,7 @@ class ToolSpec(FilePart):
 
     @property
     def writes(self) -> bool:
-        """Whether a call changes something: it does, unless the file says that it only reads."""
+        """Whether a call changes something: always, unless the file says that it only reads."""
         return self.effect != "read"
 
     @property
@@ -320,11 +320,11 @@ class ToolSpec(FilePart):
 
     @property
     def hidden(self) -> Mapping[str, ParameterSpec]:
-        """The parameters that the system sets, by name; no model sees them."""
+        """The system's parameters, by name; no model sees them."""
         return {name: spec for name, spec in self.parameters.items() if not spec.is_the_models}
 
     def set_values(self, runtime: Runtime) -> dict[str, object]:
-        """Return the values that no model sees, by parameter."""
+        """Return the values of the hidden parameters, by name."""
         trusted = trusted_values(runtime)
         return {name: trusted[spec.trusted] if spec.trusted else spec.fixed for name, spec in self.hidden.items()}
 

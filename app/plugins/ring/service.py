@@ -1,4 +1,4 @@
-"""The service that rings what is due, on the desktop and through the doors that let it."""
+"""The service that rings due notices, on the desktop and through the doors that allow it."""
 
 import asyncio
 import hashlib
@@ -46,7 +46,7 @@ MARKUP = "body-markup"
 
 
 class NoDesktop(Unreachable):
-    """Nothing on this machine shows notifications now; says why in one line."""
+    """Nothing on this machine shows notifications now; the text is the reason, in one line."""
 
 
 class Desktop:
@@ -69,7 +69,7 @@ class Desktop:
         # The upper half of the numbers, which servers do not count up to.
         number = int.from_bytes(hashlib.sha256(id.encode()).digest()[:4]) | 1 << 31
         async with _connected() as call:
-            # Where markup is read, the words of a user must not be taken for it.
+            # A server that reads markup must not read a user's words as markup.
             reads_markup = MARKUP in await call("GetCapabilities")
             body = html.escape(clean(text), quote=False) if reads_markup else clean(text)
             head = (self._app_name, number, "appointment-soon", clean(title), body)
@@ -82,7 +82,7 @@ Call = Callable[..., Awaitable[str]]
 
 @asynccontextmanager
 async def _connected() -> AsyncIterator[Call]:
-    """Be connected to the session bus during the block; what fails there is a NoDesktop."""
+    """Connect to the session bus for the block; a failure of the bus becomes a NoDesktop."""
     try:
         async with asyncio.timeout(BUS_SECONDS):
             connection = await open_dbus_connection("SESSION")
@@ -109,7 +109,7 @@ async def ring_for(settings: Settings, lang: str, user: str | None = None) -> in
     """
     log = log_on_stderr(detailed=True, content=settings.log_content, as_json=settings.log_json)
     with log, cancelled_by(signal.SIGTERM, signal.SIGINT):
-        # No model is asked, so none has to be reachable.
+        # The service asks no model, so none has to be reachable.
         async with open_assistant(settings, models=settings.models(RULES), remote=False) as assistant:
             return await _ring(assistant, lang, user)
     return 0
@@ -149,6 +149,6 @@ async def _ring(assistant: Assistant, lang: str, user: str | None) -> int:
 
 
 async def _notify(assistant: Assistant, desktop: Desktop, title: str, ring: Ring) -> None:
-    """Show a notice on the desktop, then take note that it was told."""
+    """Show a notice on the desktop, then record it as told."""
     await desktop.show(ring.id, title, ring.text)
     await assistant.tell(ring.thread, ring.text, ring.id, ring.user)

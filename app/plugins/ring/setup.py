@@ -1,4 +1,4 @@
-"""What `setup` does for the service: on wish it writes the unit by which systemd starts it."""
+"""The step of `setup` for the service: on wish it writes the unit by which systemd starts the service."""
 
 import shutil
 import sys
@@ -32,7 +32,7 @@ def can_ring() -> bool:
 
 
 def _write_unit() -> Path:
-    """Write the unit for the application in this folder, run by this interpreter, and return where it stands."""
+    """Write the unit for the application in this folder, run by this interpreter, and return its path."""
     path = Path.home() / ".config" / "systemd" / "user" / UNIT_NAME
     text = TEMPLATE.read_text("utf-8")
     # A percent sign begins a placeholder of systemd's own.

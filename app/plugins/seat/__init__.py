@@ -25,7 +25,7 @@ BACK = "back"
 
 
 class SeatSettings(BaseSettings):
-    """How long a user waits for a person, and who the people are."""
+    """The limits of waiting for a person, and the operators' chat with its people."""
 
     model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
 
@@ -50,14 +50,14 @@ def tools(settings: SeatSettings) -> Sequence[BaseTool]:
 
 
 def moved(services: Services) -> Sequence[NoticeSource]:
-    """Return what has waited too long."""
+    """Return the source of calls and messages that have waited too long."""
     return [services.get(Seats).moved]
 
 
 async def held(request: TurnRequest, play: PlayTurn) -> Events:
     """Leave a message to the person who holds the thread; else bring the notes of a person who has handed it back.
 
-    The user is told of a person whom an observer has called.
+    The user gets a notice of a person whom an observer has called.
     """
     entry, seats = request.entry, request.context.services.get(Seats)
     request.held_by, waiting = await seats.met(entry.thread)
@@ -83,7 +83,7 @@ async def person(call: CommandCall) -> str:
     seats, say = call.services.get(Seats), partial(sentence, "seat/phrases")
     if call.argument == BACK:
         if await seats.leave(call.thread):
-            # What the user is told of it comes as a notice.
+            # The user gets a notice of it.
             return ""
         return say("withdrawn" if await seats.withdraw(call.thread) else "not_called", call.lang)
     if holder := await seats.holder(call.thread):

@@ -62,7 +62,7 @@ async def seat(
         results_alone() if as_json else nullcontext(sys.stdout) as results,
         log_on_stderr(detailed=False, content=settings.log_content),
     ):
-        # No model is asked, so none has to be reachable.
+        # The command asks no model, so none has to be reachable.
         async with open_assistant(settings, models=settings.models(RULES), remote=False) as assistant:
             if thread is None or is_list:
                 seats = await assistant.services.get(Seats).all()

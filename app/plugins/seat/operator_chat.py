@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from app.assistant import Assistant
 
 SHOWN_BEFORE = 6
-"""Lines of a conversation that are posted with a call."""
+"""The number of lines of a conversation in a post on a call."""
 LONGEST = 3_500
-"""Characters of a post."""
+"""The most characters of a post."""
 TAKE, FORCE, BACK = "seat take", "seat force", "seat back"
-"""What the buttons send."""
+"""The texts that the buttons send."""
 HAND_BACK = "/back"
-"""Begins an answer that hands the conversation back; a note for the assistant may follow."""
+"""The beginning of an answer that hands the conversation back; a note for the assistant may follow."""
 
 
 class SeatChats(OperatorChats):
@@ -41,28 +41,28 @@ class SeatChats(OperatorChats):
 
 
 class SeatChat(OperatorChat):
-    """Post what concerns operators to their chat, and do what they tap and answer there."""
+    """Posts the seats' news to the operators' chat, and carries out taps and answers from there."""
 
     def __init__(self, chats: SeatChats, assistant: "Assistant", post: PostToOperators, lang: str) -> None:
         self._assistant, self._people, self._send, self._lang = assistant, chats.people, post, lang
         self._seats = assistant.services.get(Seats)
         self._posts = Posts(assistant.memory.database, chats.chat)
         self._hands = asyncio.Lock()
-        """Keeps a look away from a take-over that is not yet noted."""
+        """Held during a take-over, so that no look sees one that is not yet noted."""
 
     async def look(self) -> None:
-        """Post what is new."""
+        """Post the news of all seats."""
         async with self._hands:
             await self._look()
 
     async def _look(self) -> None:
-        """Post calls, messages to members who hold a thread, and what has ended elsewhere; each once."""
+        """Post calls, messages to members who hold a thread, and ends from elsewhere; each once."""
         seats = {seat.thread: seat for seat in await self._seats.all()}
         watches = await self._posts.watched()
         for thread, former in watches.items():
             if thread not in seats or seats[thread].holder_id != former.holder:
                 holder = seats[thread].holder if thread in seats else ""
-                # Not the other way round: a kill between the two would lose the post.
+                # In the other order, a kill between the two would lose the post.
                 await self._post(thread, "", "held_elsewhere" if holder else "over", name=holder)
                 await self._posts.leave(thread)
         for thread, seat in seats.items():
@@ -77,12 +77,12 @@ class SeatChat(OperatorChat):
         return await self._posts.thread_of(word.post) if word.button in ("", TAKE, FORCE, BACK) else None
 
     def refusal(self, word: OperatorWord) -> str:
-        """Return what to tell a person who may not take over."""
+        """Return the refusal to a person who may not take over; empty for one who may."""
         may = word.user is not None and (self._people == "*" or word.user in self._people)
         return "" if may else self._say("not_allowed")
 
     async def hear(self, thread: str, word: OperatorWord) -> None:
-        """Take over, hand back, or tell the user what an operator says."""
+        """Take over, hand back, or pass an operator's words on to the user."""
         if word.button:
             async with self._hands:
                 await self._tap(thread, word)
@@ -107,7 +107,7 @@ class SeatChat(OperatorChat):
             await self._refuse(thread)
 
     async def _watch(self, seat: Seat) -> None:
-        """Post what the user says from the take-over on, also if that was long ago: a kill came between."""
+        """Post the user's messages since the take-over; after a kill it may be long ago."""
         watch = (await self._posts.watched()).get(seat.thread)
         if watch is None or watch.holder != seat.holder_id:
             notice = sentence("seat/phrases", "taken", seat.lang, name=seat.holder)
@@ -131,7 +131,7 @@ class SeatChat(OperatorChat):
             await self._refuse(thread)
 
     async def _refuse(self, thread: str) -> None:
-        """Tell who holds the thread, and let it be taken all the same."""
+        """Post the holder of the thread, with a button to take it all the same."""
         seat = await self._seats.of(thread)
         if seat and seat.holder:
             await self._post(thread, seat.user, "holds", FORCE, name=seat.holder)

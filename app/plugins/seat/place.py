@@ -1,4 +1,4 @@
-"""A person in the assistant's place: who holds a thread, who is called, and what the user is told of it."""
+"""A person in the assistant's place: the thread, its holder or caller, and the operator."""
 
 from typing import Literal, NamedTuple
 
@@ -10,25 +10,25 @@ class Seat(NamedTuple):
 
     thread: str
     user: str
-    """Whom the person talks with: who called, else who wrote last."""
+    """The user of the person's conversation: the one who called, else the last writer."""
     lang: str
-    """The language of what the user is told."""
+    """The language of sentences to the user."""
     caller: Caller | None
-    """Who called for a person; None if one came unasked."""
+    """The caller of a person; None if one came unasked."""
     reason: str
-    """Why, in the words of whoever called."""
+    """The reason of the call, in the caller's words."""
     since_ms: int
-    """When the call was made, or the thread was taken over without one."""
+    """The time of the call, or of a take-over without one."""
     holder: str
     """The name of the person who holds the thread; empty while the call waits."""
     waits_ms: int | None
-    """When the user wrote what the person has not answered yet; None if nothing waits."""
+    """The time of the user's first unanswered message; None if none waits."""
     holder_id: str
-    """By what the door of the holder knows them: two people may have the same name."""
+    """The holder's id at their door: two people may have the same name."""
 
 
 class Operator(NamedTuple):
-    """A person who takes threads over: the name that users see, and by what the door knows the person."""
+    """A person who takes threads over: the name for users, and the id at the door."""
 
     name: str
     id: str

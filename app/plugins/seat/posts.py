@@ -1,4 +1,4 @@
-"""What a chat of operators was shown of seats: which message belongs to which thread, and how far it was told."""
+"""The posts in a chat of operators: the thread of each, and the shown lines of each thread."""
 
 from typing import NamedTuple
 
@@ -22,40 +22,40 @@ class SeatWatch(NamedTuple):
 
     thread: str
     since_ms: int
-    """Of its seat; another call of the thread has another one."""
+    """The time of its seat; another call of the thread has another time."""
     holder: str
-    """The id of the person who holds it from this chat; empty while only the call was shown."""
+    """The id of the person who holds the thread from this chat; empty while only the call was shown."""
     seen: int
-    """How many lines of the transcript were shown, or came before."""
+    """The number of transcript lines that were shown, or came before the watch."""
 
 
 class Posts:
-    """Keep what one chat was shown."""
+    """Keeps the posts of one chat."""
 
     def __init__(self, connection: Connection, chat: int) -> None:
         self._connection, self._chat = connection, chat
 
     async def thread_of(self, message: int) -> str | None:
-        """Return the thread that a message of the chat is about; None if it is about none."""
+        """Return the thread of a post; None for another message."""
         sql = "SELECT thread FROM seat_posts WHERE chat = ? AND message = ?"
         rows = await self._connection.execute(sql, (self._chat, message))
         return str(rows[0][0]) if rows else None
 
     async def note(self, message: int, thread: str, user: str) -> None:
-        """Take note that a message of the chat is about a thread."""
+        """Note the thread of a post."""
         await self._connection.execute(POST, (self._chat, message, storable(thread), storable(user)))
 
     async def watched(self) -> dict[str, SeatWatch]:
-        """Return the threads that the chat is told of."""
+        """Return the threads that the chat watches."""
         sql = "SELECT thread, since_ms, holder, seen FROM seat_watches WHERE chat = ?"
         return {row[0]: SeatWatch(*row) for row in await self._connection.execute(sql, (self._chat,))}
 
     async def watch(self, seat: Seat, holder: str, seen: int) -> None:
-        """Tell the chat of a thread from a line on."""
+        """Let the chat watch a thread, from a line on."""
         values = self._chat, seat.thread, seat.user, seat.since_ms, holder, seen
         await self._connection.execute(WATCH, values)
 
     async def leave(self, thread: str) -> None:
-        """Tell the chat no more of a thread."""
+        """End the chat's watch of a thread."""
         sql = "DELETE FROM seat_watches WHERE chat = ? AND thread = ?"
         await self._connection.execute(sql, (self._chat, thread))

@@ -1,4 +1,4 @@
-"""The tool by which a model calls a person to the conversation."""
+"""The tool with which a model calls a person to the conversation."""
 
 from langchain_core.tools import tool
 

@@ -1,4 +1,4 @@
-"""The Telegram bot: `python -m app telegram`. What others ring can come to its chats as well."""
+"""The Telegram bot: `python -m app telegram`. Notices of other doors can ring in its chats as well."""
 
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from app.assistant import Assistant
 
 THREADS = "telegram-", "telegram@"
-"""How the threads of its chats begin."""
+"""The beginnings of the names of its chats' threads."""
 
 
 class TelegramRinging(RingingDoor):
-    """Rings the chats of the bot, and in one of them what is due elsewhere."""
+    """Rings in the chats of the bot; one chat can get the notices of other doors."""
 
     title = "Telegram"
 
@@ -49,7 +49,7 @@ class TelegramRinging(RingingDoor):
 
 @asynccontextmanager
 async def opened(services: Services) -> AsyncIterator[Sequence[object]]:
-    """Offer what rings."""
+    """Offer the ringing door as a service."""
     yield [TelegramRinging(services.get(TelegramSettings))]
 
 
@@ -73,7 +73,7 @@ async def pair() -> int:
 
 
 def _service() -> Any:
-    # Its library takes half a second to import, which nobody should wait for who does not use it.
+    # Its library takes half a second to import: a command without the bot should not wait for it.
     return import_module("app.plugins.telegram.service")
 
 

@@ -1,4 +1,4 @@
-"""Who may talk to the bot: those of the setting, and those whom a link (`telegram pair`) let in."""
+"""The people who may talk to the bot: those of the setting, and those with a link (`telegram pair`)."""
 
 import hashlib
 import hmac
@@ -20,26 +20,26 @@ from app.settings import Settings
 
 PEOPLE = (DOOR, "people")
 CODES = (DOOR, "codes")
-"""Where the links stand that were used and would still be valid."""
+"""The place of links that were used and would still be valid."""
 LINK_LASTS = 3600
-"""Seconds for which a link lets somebody in."""
+"""Seconds for which a link is valid."""
 NONCE = 16
-"""Characters that tell the links of a bot apart."""
+"""The number of characters that differ in each link of a bot."""
 
 Allowed = frozenset[int] | Literal["*"]
 Welcome = Literal["let_in", "let_in_admin"]
 
 
 class Access:
-    """The people whom the bot answers, and the links that let in others."""
+    """The people whom the bot answers, and the links that admit others."""
 
     def __init__(self, store: Store, locks: ThreadLocks, allowed: Allowed, token: str) -> None:
         self._store, self._locks, self._allowed, self._token = store, locks, allowed, token
         self._people: dict[int, bool] = {}
-        """Those who were let in by a link, and whether they are administrators."""
+        """The people whom a link has admitted, and whether they are administrators."""
 
     async def read(self) -> None:
-        """Recall who was let in."""
+        """Read the admitted people from the store."""
         items = await self._store.asearch(PEOPLE, limit=10_000)
         self._people = {int(item.key): bool(item.value["is_admin"]) for item in items}
 
@@ -50,7 +50,7 @@ class Access:
 
     @property
     def is_open(self) -> bool:
-        """Whether everybody is answered."""
+        """Whether the bot answers everybody."""
         return self._allowed == "*"
 
     def admits(self, user: int) -> bool:
@@ -59,11 +59,11 @@ class Access:
 
     @property
     def administrators(self) -> list[int]:
-        """The people who are told how the bot is doing."""
+        """The people who may ask for the bot's statistics."""
         return [user for user, is_admin in self._people.items() if is_admin]
 
     async def enter(self, user: int, code: str) -> Welcome | None:
-        """Let in whoever opened a link, and use the link up; None if it is not valid. The first is administrator."""
+        """Admit a user who has opened a link, and use it up; None if it is not valid. The first is administrator."""
         if not _is_valid(code, self._token):
             return None
         async with self._locks.hold(f"{DOOR} access"):
@@ -82,13 +82,13 @@ class Access:
 
 
 def link(bot: str, token: str) -> str:
-    """Return a new link to a bot that lets one person in, within an hour, whatever database the bot uses."""
+    """Return a new link to a bot that admits one person, within an hour, whatever database the bot uses."""
     code = f"{secrets.token_hex(NONCE // 2)}{round(time.time()) + LINK_LASTS:010}"
     return f"https://t.me/{bot}?start={code}{_seal(code, token)}"
 
 
 def _is_valid(code: str, token: str) -> bool:
-    """Tell whether somebody with the bot's token made a code, and it is not too old."""
+    """Tell whether a code was made with the bot's token, and is not too old."""
     sealed, seal = code[: NONCE + 10], code[NONCE + 10 :]
     if not code.isascii() or not hmac.compare_digest(seal.encode(), _seal(sealed, token).encode()):
         return False
@@ -100,7 +100,7 @@ def _seal(code: str, token: str) -> str:
 
 
 async def pair(settings: Settings, own: TelegramSettings) -> int:
-    """Print a link that lets one person in, within an hour; raises ConfigError as `token_of` and `new_link` do."""
+    """Print a link that admits one person, within an hour; raises ConfigError as `token_of` and `new_link` do."""
     token = token_of(own)
     with hidden(token), log_on_stderr(detailed=True, content=settings.log_content):
         link = await new_link(own, token)

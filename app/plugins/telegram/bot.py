@@ -28,20 +28,20 @@ SILENT = logging.CRITICAL + 1
 POOL = 64
 READ_TIMEOUT = 20.0
 USUAL = (400, 401, 403, 404, 408, 409, 425, 429)
-"""Refusals that the library reads by their status, and those that pass."""
+"""The statuses of refusals that the library knows, and of passing ones."""
 FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0
-"""Seconds until a failed request is made again: the first time, and at most."""
+"""Seconds until the next try of a failed request: the first time, and at most."""
 REFUSED = "TELEGRAM_BOT_TOKEN: Telegram does not accept it (see .env.example)"
 
 
 class ServiceBot(ExtBot[Rank]):
-    """A bot that tells when its token is no longer valid; `request` stands in for the connections to Telegram."""
+    """A bot that reports a token that is no longer valid; `request` replaces the connections to Telegram."""
 
     def __init__(
         self, token: str, api_url: str, request: BaseRequest | None = None, *, proxy: SecretStr | None = None
     ) -> None:
         through = proxy.get_secret_value() if proxy else None
-        # The library warns at every delay it reports unless the delay may be a timedelta.
+        # Without this, the library warns at every delay that it reports.
         os.environ.setdefault("PTB_TIMEDELTA", "true")
         # Its log names the token in addresses, and quotes messages.
         for name in LIBRARIES:
@@ -62,7 +62,7 @@ class ServiceBot(ExtBot[Rank]):
         self._refusal = ""
 
     async def refused(self) -> str:
-        """Wait until Telegram accepts the token or the webhook no longer; return what the operator has to mend."""
+        """Wait until Telegram no longer accepts the token or the webhook; return the fault for the operator."""
         await self._refused.wait()
         return self._refusal
 
@@ -73,21 +73,21 @@ class ServiceBot(ExtBot[Rank]):
 
 
 class CallRequest(HTTPXRequest):
-    """Makes calls. A status that Telegram does not use, as a proxy's 413, refuses the call and does not delay it."""
+    """Makes calls. A status unknown to Telegram, as a proxy's 413, is a refusal, so the call is not tried again."""
 
     async def do_request(self, *args: Any, **options: Any) -> tuple[int, bytes]:
-        """Return status and body, and 400 for a status that another try would bring again."""
+        """Return status and body; 400 replaces a status that another try would bring again."""
         status, body = await super().do_request(*args, **options)
         is_unusual = 300 <= status < 500 and status not in USUAL
         return (HTTPStatus.BAD_REQUEST if is_unusual else status), body
 
 
 class UpdatesRequest(HTTPXRequest):
-    """Asks for updates. Without it the library would fail on a whole batch if one update cannot be read."""
+    """Asks for updates. With the library's own class, one unreadable update would make a whole batch fail."""
 
     @staticmethod
     def parse_json_payload(payload: bytes) -> dict[str, object]:
-        """Return Telegram's answer; an update that cannot be read keeps only its number."""
+        """Return Telegram's answer; an unreadable update keeps only its number."""
         answer = HTTPXRequest.parse_json_payload(payload)
         updates = answer.get("result")
         if isinstance(updates, list):
@@ -98,7 +98,7 @@ class UpdatesRequest(HTTPXRequest):
 
 
 def is_readable(update: dict[str, object]) -> bool:
-    """Tell whether the library can read an update; the log names each update that it cannot read."""
+    """Tell whether the library can read an update; the log names each unreadable one."""
     try:
         Update.de_json(update)
     except Exception as failure:
@@ -108,9 +108,9 @@ def is_readable(update: dict[str, object]) -> bool:
 
 
 def retrying(note: Callable[[BaseException | None], None], patience: float = inf) -> AsyncRetrying:
-    """Return a retrier: it makes a request until it succeeds, or until `patience` seconds are over.
+    """Return a retrier: it repeats a request until success, or until `patience` seconds are over.
 
-    `note` is given each failure. The last failure is raised. A failure that another try cannot mend is raised at once.
+    `note` gets each failure. The last failure is raised. A failure that another try cannot mend is raised at once.
     """
     return AsyncRetrying(
         retry=retry_if_exception(_passes),
@@ -145,7 +145,7 @@ def bot_of(settings: TelegramSettings) -> ServiceBot:
 
 @asynccontextmanager
 async def connected(bot: ServiceBot, patience: float = inf) -> AsyncIterator[None]:
-    """Reach Telegram within `patience` seconds, and be connected during the block.
+    """Connect to Telegram within `patience` seconds, for the block.
 
     Raises ConfigError if Telegram does not accept the token, or cannot be reached.
     """
@@ -163,7 +163,7 @@ async def connected(bot: ServiceBot, patience: float = inf) -> AsyncIterator[Non
 
 
 def note(failure: BaseException | None) -> None:
-    """Tell the operator why no messages come."""
+    """Log the reason why no messages come."""
     if isinstance(failure, Conflict):
         LOG.error("another process asks for the messages of the same bot")
     else:

@@ -29,14 +29,14 @@ from app.process.tasks import TaskSet, loop_time
 
 LOG = logging.getLogger(__name__)
 MEMBER_PATIENCE = 5.0
-"""Seconds in which Telegram has to say who administers a group; what comes behind the command waits meanwhile."""
+"""Seconds for Telegram to name the administrators of a group; later updates wait behind the command meanwhile."""
 MEMBER_LASTS = 60.0
-"""Seconds for which somebody who administers nothing is not asked about again."""
+"""Seconds until Telegram is asked again about a member who is no administrator."""
 Job = Callable[[], Awaitable[None]]
 
 
 class TelegramDoor:
-    """Carry turns to the assistant and its answers to the chats; `lang` serves chats whose language is unknown."""
+    """Carries turns to the assistant and its answers to the chats; `lang` serves chats whose language is unknown."""
 
     def __init__(
         self,
@@ -52,15 +52,15 @@ class TelegramDoor:
         self.name, self.updates, self.default_lang = door_of(self.names.bot), assistant.memory.updates, lang
         self.access = Access(assistant.memory.store, assistant.memory.locks, allowed, sender.bot.token)
         self.wake_words = wake_words
-        """What calls the bot in a group, beside its name."""
+        """The words that call the bot in a group, beside its name."""
         self.files = files or FileReader(assistant, None, 0)
         self.chats = Chats()
         self.answers: dict[int | str, ChatScreen] = {}
-        """The answers that are being made, by the queue of their place."""
+        """The running answers, by the queue of their place."""
         self._no_administrators: dict[tuple[int, int], float] = {}
-        """Members of groups who are no administrators, and until when this is believed."""
+        """Members of groups who are no administrators, with the time until which this counts."""
         self.reached: Callable[[TelegramPlace], None] = lambda place: None
-        """Is called with each place that sends something: it can be written to again."""
+        """Called with the place of each update: the chat can be written to again."""
 
     @property
     def threads(self) -> str:
@@ -96,14 +96,14 @@ class TelegramDoor:
         await self.assistant.tell(ring.thread, ring.text, ring.id, ring.user)
 
     def is_held_in_private(self, thread: str) -> bool:
-        """Tell whether a thread is the conversation that a private chat of this door holds."""
+        """Tell whether a thread is the present conversation of a private chat of this door."""
         place = self.names.place(thread)
         return place is not None and not place.is_group and self.names.thread(place.chat, place.topic) == thread
 
     async def nudge(self, nudge: Ring) -> bool:
         """Store and send the question to a silent user.
 
-        It is stored first: a process that is killed in between loses it, and nobody is asked twice.
+        The question is stored first: a process that is killed in between loses it, and no user is asked twice.
         """
         await self.assistant.tell(nudge.thread, nudge.text, nudge.id, nudge.user, source=SILENCE)
         if not await self.tell(nudge.thread, nudge.text):
@@ -111,11 +111,11 @@ class TelegramDoor:
         return True
 
     def attend(self, place: TelegramPlace, work: Job) -> None:
-        """Do something for a chat after what is queued before it; send an apology if it fails."""
+        """Queue work for a chat; send an apology if it fails."""
         self.chats.add(place.queue, partial(self._attempt, place, work))
 
     def attend_at_once(self, place: TelegramPlace, work: Job) -> None:
-        """Do something for a chat without waiting for its queue; send an apology if it fails."""
+        """Begin work for a chat beside its queue; send an apology if it fails."""
         self.chats.start(self._attempt(place, work))
 
     async def administers(self, place: TelegramPlace, user: int | None = None) -> bool:
@@ -148,7 +148,7 @@ class TelegramDoor:
         return preferences.lang or place.lang or self.default_lang
 
     async def remark(self, place: TelegramPlace, key: str, **variables: object) -> None:
-        """Say a sentence of `telegram/phrases.toml`. Raises Gone if the chat cannot be written to."""
+        """Send a sentence of `telegram/phrases.toml`. Raises Gone if the chat cannot be written to."""
         text = say(key, await self.lang(place), **variables)
         await self.sender.say(place, text, is_markdown=False)
 
@@ -161,7 +161,7 @@ class TelegramDoor:
     ) -> None:
         """Play a turn to its end and show it, also when the chat is gone before the end; then close its rows.
 
-        The user sees at once that something is coming. `whole` waits for the rest of the message and returns the turn.
+        The user sees at once that an answer is coming. `whole` waits for the rest of the message and returns the turn.
         Raises Gone if the chat cannot be written to.
         """
         receipts = Receipts(self.assistant.memory.store, turn.thread, turn.id)
@@ -177,16 +177,16 @@ class TelegramDoor:
         finally:
             del self.answers[place.queue]
         await self.updates.settle(turn.thread, turn.id)
-        # A message that was refused has not been stored, and its updates are not closed with it.
+        # A refused message was not stored, and its updates are not closed with it.
         await self.updates.close(*rows)
         await receipts.clear()
         if gone:
             raise gone
 
     async def _read(self, answer: ChatScreen, turn: Turn) -> Turn | None:
-        """Return a message with what its files hold, and tell of those that cannot be used; None if nothing is left."""
+        """Return a message with the content of its files, and send remarks on useless ones; None if nothing is left."""
         reading = await self.files.read(turn, partial(fetch, self.sender.bot), await answer.lang())
-        # A turn is played to its end, also when nobody sees it.
+        # A turn is played to its end, also in a closed chat.
         with suppress(Gone):
             for remark in reading.remarks:
                 await answer.show(Notice(message=remark))
@@ -209,13 +209,13 @@ class TelegramDoor:
         return gone
 
     def stop_draft(self, draft: int) -> None:
-        """Stop the answer that this draft shows; the draft of an earlier answer stops nothing."""
+        """Stop the answer of this draft; the draft of an earlier answer stops nothing."""
         answer = next((answer for answer in self.answers.values() if answer.live.draft == draft), None)
         if answer:
             self.chats.start(self.stop(answer))
 
     async def stop(self, answer: ChatScreen, *, after_tools: bool = False) -> None:
-        """Stop an answer; with `after_tools` when the tools that run have ended."""
+        """Stop an answer; with `after_tools` once the running tools have ended."""
 
         def is_over() -> bool:
             return answer not in self.answers.values()
@@ -244,7 +244,7 @@ class Chats:
         self._is_open = True
 
     def add(self, chat: int | str, job: Job) -> None:
-        """Do a job when those before it of the same chat are done."""
+        """Queue a job behind those of the same chat."""
         if chat in self._waiting:
             self._waiting[chat].append(job)
         else:
@@ -252,7 +252,7 @@ class Chats:
             self.start(self._work(chat))
 
     def start(self, work: Awaitable[None]) -> None:
-        """Do something at once, beside the queues. Nothing more is done if its chat cannot be written to."""
+        """Begin work at once, beside the queues; it ends early if its chat cannot be written to."""
 
         async def do() -> None:
             with suppress(Gone, InvalidToken):
@@ -262,21 +262,21 @@ class Chats:
 
     @property
     def busy(self) -> int:
-        """How many chats something is being done for."""
+        """The number of chats with running or waiting jobs."""
         return len(self._waiting)
 
     def is_busy(self, chat: int | str) -> bool:
-        """Tell whether something is being done for a chat."""
+        """Tell whether a chat has running or waiting jobs."""
         return chat in self._waiting
 
     def until_now(self, chat: int | str) -> Callable[[], bool]:
-        """Return a function that tells whether everything is over that a chat does, or waits for, at this moment."""
+        """Return a function that tells whether a chat's present jobs, running and waiting, are over."""
         jobs = self._waiting.get(chat) or [None]
         last = jobs[-1]
         return lambda: last not in self._waiting.get(chat, ())
 
     async def close(self, patience: float) -> None:
-        """Begin no more jobs; give those that run so many seconds, then cancel them."""
+        """Begin no more jobs; give the running ones so many seconds, then cancel them."""
         self._is_open = False
         await self._tasks.close(patience)
 
@@ -290,7 +290,7 @@ class Chats:
                     LOG.warning("chat %s cannot be written to any more; what it still waits for is dropped", chat)
                     waiting.clear()
                 except InvalidToken:
-                    # The service ends; what waits is done at its next start.
+                    # The service ends; its next start does the waiting jobs.
                     waiting.clear()
                 except Exception:
                     LOG.exception("chat %s: something went wrong", chat)

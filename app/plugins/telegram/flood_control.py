@@ -1,4 +1,4 @@
-"""The pace of the bot's requests: below what Telegram takes in all and in each chat, with the pauses it asks for."""
+"""The pace of the bot's requests: below Telegram's limits, in all and in each chat, with the pauses it asks for."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -13,22 +13,22 @@ from telegram.ext import BaseRateLimiter
 from app.process.tasks import loop_time
 
 Rank = Literal["frame"]
-"""Marks a request that nobody misses: it is made at once or not at all."""
+"""The mark of an unimportant request: it is made at once or not at all."""
 FRAME: Rank = "frame"
 Result = bool | dict[str, object] | list[dict[str, object]]
 Request = Callable[[], Awaitable[Result]]
 MOST_CHATS = 10_000
-"""Chats whose allowance is kept. After so many other chats an allowance is full again anyway."""
+"""The number of kept allowances. After so many other chats, an allowance is full again anyway."""
 SHORTEST_WAIT = 0.01
 """The shortest wait, in seconds."""
 BOT = 10.0, 20.0
-"""Requests of the bot at once, and then per second: never more than the 30 a second that Telegram takes."""
+"""Requests of the bot at once, and then per second: never more than Telegram's 30 a second."""
 PRIVATE = 4.0, 1.0
 """Requests to a private chat at once, and then per second; Telegram takes one a second and short bursts."""
 GROUP = 5.0, 1 / 4
-"""Never more than the 20 a minute that Telegram takes in a group."""
+"""Requests to a group at once, and then per second: never more than Telegram's 20 a minute."""
 BOT_RESERVE, CHAT_RESERVE = 5.0, 1.0
-"""What frames leave over for messages."""
+"""The requests that frames leave for messages: of the bot, and of a chat."""
 
 
 class NoRoom(TelegramError):
@@ -39,7 +39,7 @@ class NoRoom(TelegramError):
 
 
 class Allowance:
-    """Requests that may be made now, and how many more a second, with the pause that Telegram has asked for."""
+    """The requests allowed now, the rate of further ones per second, and the pause that Telegram has asked for."""
 
     def __init__(self, most: float, rate: float) -> None:
         self._most, self._rate = most, rate
@@ -47,14 +47,14 @@ class Allowance:
 
     @property
     def left(self) -> float:
-        """How many requests may be made."""
+        """The number of allowed requests."""
         now = loop_time()
         self._left, self._at = min(self._most, self._left + (now - self._at) * self._rate), now
         return self._left
 
     @property
     def wait(self) -> float:
-        """Seconds for which no request may be made."""
+        """Seconds until the next allowed request."""
         return max(self._paused_until - loop_time(), (1 - self.left) / self._rate)
 
     def take(self) -> None:
@@ -73,23 +73,23 @@ class ChatQueue(Allowance):
         super().__init__(*(GROUP if chat < 0 else PRIVATE))
         self.chat, self.lock = chat, asyncio.Lock()
         self.messages = 0
-        """Requests that wait or are being made, without frames."""
+        """The number of waiting and running requests, without frames."""
 
 
 class FloodControl(BaseRateLimiter[Rank]):
-    """Make requests when their time has come. Messages wait for it; frames give way to them."""
+    """Makes requests when their time has come. Messages wait for it; frames give way to messages."""
 
     def __init__(self) -> None:
         self._bot = Allowance(*BOT)
         self._queue = lru_cache(MOST_CHATS)(ChatQueue)
         self._refused: int | None = None
-        """The chat in which a request was refused, with none accepted anywhere since."""
+        """The chat of the last refusal, if no request was accepted anywhere since."""
 
     async def initialize(self) -> None:
-        """Need nothing."""
+        """Do nothing: there is nothing to prepare."""
 
     async def shutdown(self) -> None:
-        """Leave nothing behind."""
+        """Do nothing: there is nothing to release."""
 
     async def process_request(
         self,
@@ -120,7 +120,7 @@ class FloodControl(BaseRateLimiter[Rank]):
     async def _make_in_time(self, queue: ChatQueue, request: Request) -> Result:
         while True:
             if (seconds := max(self._bot.wait, queue.wait)) > 0:
-                # The bot's allowance may be used by others meanwhile.
+                # Other chats may use the bot's allowance meanwhile.
                 await asyncio.sleep(max(seconds, SHORTEST_WAIT))
                 continue
             with suppress(RetryAfter):
@@ -147,7 +147,7 @@ class FloodControl(BaseRateLimiter[Rank]):
         )
 
     def _pause(self, queue: ChatQueue, seconds: float) -> None:
-        # Telegram does not say what it means: if it refuses two chats and accepts nothing in between, it is the bot.
+        # Telegram does not name the limit: refusals in two chats without an accepted request between mean the bot's.
         if self._refused not in (None, queue.chat):
             self._bot.pause(seconds)
         self._refused = queue.chat

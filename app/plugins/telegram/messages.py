@@ -1,4 +1,4 @@
-"""What a Telegram message says: where it comes from, what of it is for the bot, what it carries and refers to."""
+"""The content of a Telegram message: its place, the text for the bot, its files and its quotations."""
 
 import asyncio
 import logging
@@ -32,15 +32,15 @@ from prompts import languages
 
 LOG = logging.getLogger(__name__)
 LARGEST_FILE = 20_000_000
-"""Bytes of a file that Telegram gives to bots."""
+"""The most bytes of a file that Telegram gives to bots."""
 FETCH_TIMEOUT = 60
-"""Seconds in which a file has to be here."""
+"""Seconds for the download of a file."""
 WIDEST_PICTURE = 1600
-"""Pixels of the longer side of a picture; models make larger ones small."""
+"""The most pixels of a picture's longer side; models shrink larger ones."""
 LONGEST_NAME = 300
-"""Characters of a name or a place."""
+"""The most characters of a name or a place."""
 LONGEST_QUOTE = 1000
-"""Characters of a text that is referred to."""
+"""The most characters of a quotation."""
 
 
 def place_of(message: MaybeInaccessibleMessage, user: User, names: ThreadNames) -> TelegramPlace:
@@ -49,7 +49,7 @@ def place_of(message: MaybeInaccessibleMessage, user: User, names: ThreadNames) 
     name = user.full_name if place.is_group else ""
     if not isinstance(message, Message):
         return replace(place, name=name)
-    # Outside of topics Telegram gives this number to the answers to one message.
+    # Outside of topics, this number is that of a message with answers.
     topic = message.message_thread_id if message.is_topic_message else None
     thread, writer = names.thread(message.chat.id, topic), f"{PREFIX}{user.id}"
     if message.sender_chat and message.sender_chat.id == message.chat.id:
@@ -61,7 +61,7 @@ def place_of(message: MaybeInaccessibleMessage, user: User, names: ThreadNames) 
 
 
 def anonymous_of(names: ThreadNames, chat: int) -> str:
-    """Return the user who stands for the administrators of a group who write in its name."""
+    """Return the user id for all administrators who write in the name of a group."""
     return f"{ANONYMOUS}{names.base(chat).removeprefix(names.prefix)}"
 
 
@@ -100,7 +100,7 @@ def addressed(message: Message, bot: User, names: Collection[str] = ()) -> str |
         if called := re.match(rf"\s*{re.escape(name)}(?:[\s,:!.]+|$)", text, re.IGNORECASE):
             return text[called.end() :]
     replied = message.reply_to_message
-    # The root of a topic is what every message in it answers.
+    # Every message of a topic answers the topic's root.
     is_reply = replied is not None and replied.from_user == bot and replied.forum_topic_created is None
     return text if is_reply or is_mentioned else None
 
@@ -111,11 +111,11 @@ def _lang(user: User) -> str | None:
 
 
 ORIGINS: Mapping[QuotedKind, Origin] = {"answer_to_own": Origin.USER, "answer_to_assistant": Origin.ASSISTANT}
-"""Whose words are answered; all other origins are somebody else."""
+"""The origins of answered words; all other words are somebody else's."""
 
 
 def quoted_in(message: Message, bot: User) -> list[Quoted]:
-    """Return what a message refers to, as data for a model."""
+    """Return the quotations and files of a message, as data for a model."""
     quoted: list[Quoted] = []
     if origin := message.forward_origin:
         quoted.append(Quoted(kind="forward", by=_author(origin), text="", origin=Origin.FORWARDED))
@@ -133,14 +133,14 @@ def quoted_in(message: Message, bot: User) -> list[Quoted]:
         by = _writer(message, answered) if kind == "answer" else ""
         quoted.append(Quoted(kind=kind, by=by, text=text[:LONGEST_QUOTE], origin=ORIGINS.get(kind, Origin.QUOTED)))
     if answered and not attached:
-        # The writer did not say this.
+        # The files are not the writer's own.
         shown = (part for part in attached_to(answered) if part["kind"] in ("photo", "file"))
         quoted += [{**part, "origin": Origin.QUOTED} for part in shown]
     return quoted
 
 
 def _kind_of_answer(message: Message, answered: Message | None, bot: User) -> QuotedKind:
-    # Nobody knows who wrote which message of a group or a channel.
+    # The authors of messages in the name of a group or a channel are unknown.
     is_own = answered and not answered.sender_chat and not is_foreign(answered)
     writer = answered.from_user if answered and is_own else None
     if writer == bot:
@@ -170,7 +170,7 @@ def _author(origin: object) -> str:
 
 
 async def fetch(bot: Bot, part: Quoted) -> bytes:
-    """Return the bytes of a file that a user sent; raises NotFetched if it is too large, gone, or not here in time."""
+    """Return the bytes of a user's file; raises NotFetched if it is too large, gone, or late."""
     try:
         async with asyncio.timeout(FETCH_TIMEOUT):
             file = await bot.get_file(part.get("file", ""))
@@ -207,11 +207,11 @@ def attached_to(message: Message) -> Iterator[Quoted]:
         name = _short(document.file_name or "")
         yield Quoted(kind="file", by=name, text="", origin=Origin.FILE, file=document.file_id)
     if recording := message.voice or message.audio or message.video_note:
-        # What is not recorded on the spot is a file, which anybody may have spoken.
+        # A recording that was not made on the spot is a file: anybody may speak in it.
         spoken_by = Origin.FILE if recording is message.audio and origin is Origin.USER else origin
         yield Quoted(kind="voice", by="", text="", origin=spoken_by, file=recording.file_id)
     if point := message.location:
-        # Telegram gives a venue a location, too. Anybody can give a place of a map its title.
+        # Telegram gives a venue a location, too. Anybody can title a place on a map.
         venue = message.venue
         title = f" ({venue.title}, {venue.address})" if venue else ""
         text = _short(f"{point.latitude:.5f}, {point.longitude:.5f}{title}")

@@ -1,4 +1,4 @@
-"""What the bot says beside what the assistant says: `prompts/<lang>/telegram/phrases.toml`."""
+"""The bot's own sentences, beside the assistant's: `prompts/<lang>/telegram/phrases.toml`."""
 
 from functools import partial
 

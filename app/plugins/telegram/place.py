@@ -1,4 +1,4 @@
-"""Where a Telegram message comes from, what its thread and user are called, and the conversations of a chat."""
+"""The place of a Telegram message, the names of its thread and user, and the conversations of a chat."""
 
 import re
 from collections.abc import Sequence
@@ -14,23 +14,23 @@ from app.assistant import Turn
 
 DOOR = "telegram"
 MOST_CHATS = 100_000
-"""Chats with more than one conversation that are recalled at the start."""
+"""The most chats with more than one conversation that are read at the start."""
 CONVERSATIONS = "conversations"
 PREFIX = f"{DOOR}-"
-"""Begins the names of Telegram's users, and of the threads of the first bot that used the database."""
+"""The beginning of the names of Telegram's users, and of the threads of the database's first bot."""
 ANONYMOUS = f"{PREFIX}anonymous"
-"""Begins the names of the users who stand for the anonymous administrators of a group."""
+"""The beginning of the names for the anonymous administrators of a group."""
 
 
 @dataclass(frozen=True)
 class TelegramPlace:
-    """A message's chat and number, and who wrote it."""
+    """The place of a message: its chat, its number, and its writer."""
 
     chat: int
     message: int = 0
-    """The message that is answered, or 0."""
+    """The number of the answered message, or 0."""
     user: str | None = None
-    """The id of the user who wrote it; None if the thread is named after its only user."""
+    """The id of the message's writer; None if the thread is named after its only user."""
     lang: str | None = None
     """The language of the user's Telegram, if it is one of ours."""
     name: str = ""
@@ -38,13 +38,13 @@ class TelegramPlace:
     thread: str = ""
     """The thread; left out, it is named after the chat."""
     prefix: str = PREFIX
-    """Begins the ids of the bot's messages."""
+    """The beginning of the ids of the bot's messages."""
     sent: float = 0.0
-    """When Telegram took the message from its writer, Unix time."""
+    """The time when Telegram took the message from its writer, as Unix time."""
     late: float = 0.0
-    """How many seconds after that it arrived here."""
+    """The delay in seconds until the message arrived here."""
     edition: str = ""
-    """Tells the versions of a changed message apart when it is answered anew."""
+    """The suffix of the id of a changed message that is answered anew."""
     refers: bool = False
     """Whether the answer refers to the message in a private chat as well."""
 
@@ -54,7 +54,7 @@ class TelegramPlace:
 
     @property
     def is_group(self) -> bool:
-        """Whether others read what is said here; Telegram gives private chats the positive numbers."""
+        """Whether others read along; Telegram gives private chats the positive numbers."""
         return self.chat < 0
 
     @property
@@ -64,17 +64,17 @@ class TelegramPlace:
 
     @property
     def queue(self) -> int | str:
-        """The name of the queue: everything that a person asks in one chat or topic is done in order."""
+        """The name of the queue: all requests of a person in one chat or topic are done in order."""
         place = self.chat if self.topic is None else f"{self.chat}:{self.topic}"
         return f"{place} {self.owner}" if self.is_group else place
 
     @property
     def is_anonymous(self) -> bool:
-        """Whether it was written in the name of a group, by one of its administrators."""
+        """Whether an administrator wrote the message in the name of the group."""
         return self.owner.startswith(ANONYMOUS)
 
     def address(self, *, replies: bool = True) -> dict[str, Any]:
-        """Return where to send, as Telegram's methods take it; in a group an answer refers to the asker's message."""
+        """Return the address for Telegram's methods; in a group, an answer refers to the asker's message."""
         place: dict[str, object] = {"message_thread_id": self.topic} if self.topic else {}
         if replies and (self.is_group or self.refers) and self.message:
             place["reply_parameters"] = ReplyParameters(self.message, allow_sending_without_reply=True)
@@ -87,7 +87,7 @@ class TelegramPlace:
         return replace(self, thread=thread, user=None if thread == self.owner else self.owner)
 
     def turn(self, text: str | None, *, id: str = "", source: str = "message", quoted: Sequence[Quoted] = ()) -> Turn:
-        """Return a turn of this message's user; the same message has the same id unless another one is given."""
+        """Return a turn of this message's user; its id is that of the message unless another one is given."""
         return Turn(
             thread=self.thread,
             text=text,
@@ -103,21 +103,21 @@ class TelegramPlace:
 
 @dataclass
 class ThreadNames:
-    """The names of a bot's threads, made of chat and topic. A second bot on one database puts its own number first."""
+    """The names of a bot's threads, from chat and topic. A second bot on one database puts its own number first."""
 
     prefix: str = PREFIX
     bot: int = 0
     moved: dict[int, int] = field(default_factory=dict)
     """The number of the former group of each supergroup, whose thread keeps that name."""
     held: dict[str, int] = field(default_factory=dict)
-    """For a chat's first conversation, the number of the one that it holds now, if that is another one."""
+    """The number of a chat's present conversation, if it is not the first one, by the first one's name."""
 
     def base(self, chat: int, topic: int | None = None) -> str:
         """Return the name of the thread of a chat's first conversation."""
         return f"{self.prefix}{self.moved.get(chat, chat)}" + (f":{topic}" if topic else "")
 
     def thread(self, chat: int, topic: int | None = None) -> str:
-        """Return the name of the thread of the conversation that a chat holds."""
+        """Return the name of the thread of a chat's present conversation."""
         number = self.held.get(base := self.base(chat, topic), 1)
         return base if number == 1 else f"{base}~{number}"
 
@@ -127,7 +127,7 @@ class ThreadNames:
         return (number or "1") if base == self.base(chat, topic) else ""
 
     def place(self, thread: str) -> TelegramPlace | None:
-        """Return where a thread is; None for a thread of another bot or door."""
+        """Return the place of a thread; None for a thread of another bot or door."""
         named = re.fullmatch(rf"{re.escape(self.prefix)}(-?\d+)(?::(\d+))?(?:~\d+)?", thread)
         if named is None:
             return None
@@ -151,7 +151,7 @@ def chat_of(user: str) -> int | None:
 
 
 def door_of(bot: int) -> str:
-    """Return the name of a bot in the rows of its updates."""
+    """Return the name of a bot for the rows of its updates."""
     return f"{DOOR} {bot}"
 
 
@@ -175,9 +175,9 @@ async def move(store: Store, names: ThreadNames, old: int, new: int) -> None:
 async def go_to_conversation(
     store: Store, names: ThreadNames, place: TelegramPlace, number: str, row: int
 ) -> TelegramPlace:
-    """Let a chat hold the conversation of that number, or a new one; return its place.
+    """Switch a chat to the conversation of that number, or to a new one; return its place.
 
-    `row` is the row of the update that asks for it: the same one again changes nothing.
+    `row` is the row of the update with the command: the same row again changes nothing.
     """
     kept_at, base = (DOOR, str(names.bot), CONVERSATIONS), names.base(place.chat, place.topic)
     item = await store.aget(kept_at, base)

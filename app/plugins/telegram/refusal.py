@@ -1,4 +1,4 @@
-"""What a refusal of Telegram is about, as its own words tell."""
+"""The subject of a refusal of Telegram, from its own words."""
 
 import re
 from typing import Literal
@@ -8,7 +8,7 @@ from telegram.error import BadRequest, ChatMigrated, Forbidden, TelegramError
 from agents.language.text.clean import clean
 
 Subject = Literal["unchanged", "place", "address", "length", "text"]
-"""What was refused: nothing, the topic, the whole chat, a text that is too long, or anything else about the message."""
+"""The refused part: nothing, the topic, the whole chat, the length of a text, or anything else about the message."""
 SUBJECTS: tuple[tuple[Subject, str], ...] = (
     ("unchanged", r"not modified"),
     ("text", r"button|keyboard|markup|entit|edit|\b(media|docs?|documents?|photos?|files?)\b"),
@@ -16,13 +16,13 @@ SUBJECTS: tuple[tuple[Subject, str], ...] = (
     ("place", r"topic|thread"),
     ("address", r"\b(chat|user|peer|channel|rights?|admin|administrator|premium|privacy|blocked|kicked|deactivated)\b"),
 )
-"""The first of these patterns that the words match; "text" stands for all that is not known."""
+"""The pattern of each subject; the first match counts, and "text" stands for unknown words."""
 LONGEST = 200
-"""Characters of a server's words that are logged."""
+"""The most logged characters of a server's words."""
 
 
 def subject(refusal: TelegramError) -> Subject:
-    """Return what a refusal is about. What is read wrongly as a text's is tried in other forms, and not believed."""
+    """Return the subject of a refusal. A refusal that is wrongly read as "text" only costs tries in other forms."""
     if isinstance(refusal, Forbidden | ChatMigrated):
         return "address"
     reason_words = refusal.message.lower().replace("_", " ")
@@ -30,7 +30,7 @@ def subject(refusal: TelegramError) -> Subject:
 
 
 def reason(failure: BaseException | None) -> str:
-    """Return what the server said, for the log; of any other failure its name, for its words may hold addresses."""
+    """Return the server's words for the log; of any other failure its name, for its words may hold addresses."""
     if isinstance(failure, BadRequest | Forbidden | ChatMigrated):
         return " ".join(clean(failure.message).split())[:LONGEST]
     return type(failure).__name__

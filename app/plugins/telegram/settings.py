@@ -1,4 +1,4 @@
-"""What an operator can set for the Telegram bot."""
+"""An operator's settings of the Telegram bot."""
 
 import re
 from typing import Annotated
@@ -16,14 +16,14 @@ def _phrases(text: str) -> list[str]:
 
 
 def _as_telegram_takes_it(value: SecretStr | None) -> SecretStr | None:
-    """Take what Telegram sends back in a header."""
+    """Return a secret that fits a header of Telegram, or refuse it."""
     if value and not re.fullmatch(r"[\w-]{16,256}", value.get_secret_value(), re.ASCII):
         raise ValueError("write 16 to 256 letters, digits, _ or -")
     return value
 
 
 class TelegramSettings(BaseSettings):
-    """The bot, who may talk to it, how its messages come, and the chats of operators."""
+    """The bot, its people, the way of its updates, and the chats of operators."""
 
     model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
 

@@ -1,4 +1,4 @@
-"""What `setup` asks for the bot: its token, and the chat in which reminders ring."""
+"""The questions of `setup` for the bot: its token, and the chat in which reminders ring."""
 
 from importlib import import_module
 
@@ -27,7 +27,7 @@ async def set_up_bot(interview: Interview) -> bool:
 
 
 async def set_up_ringing(interview: Interview) -> bool:
-    """Ask in which chat reminders ring, if there is a bot."""
+    """Ask for the chat in which reminders ring, if there is a bot."""
     if not read(TelegramSettings).token:
         return True
     while chat := await interview.answer("ask_chat"):

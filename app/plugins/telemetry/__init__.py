@@ -14,7 +14,7 @@ from app.settings import Settings
 
 
 class TelemetrySettings(BaseSettings):
-    """Where spans are sent."""
+    """The address of the collector of spans."""
 
     model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
 
@@ -30,12 +30,12 @@ class Tracer:
 
 @asynccontextmanager
 async def opened(services: Services) -> AsyncIterator[Sequence[object]]:
-    """Send spans during the block; what is not sent then is sent at its end."""
+    """Send spans during the block; its end sends the rest."""
     url, settings = services.get(TelemetrySettings).traces_url, services.find(Settings)
     if url is None:
         yield [Tracer()]
         return
-    # The library takes a quarter of a second to load, which nobody should wait for who sends no spans.
+    # The library takes a quarter of a second to load: an application that sends no spans should not wait for it.
     exporting = import_module("app.plugins.telemetry.spans").exporting
     async with exporting(str(url), content=bool(settings and settings.trace_content)) as spans:
         yield [Tracer(spans)]

@@ -25,7 +25,7 @@ Attributes = dict[str, str | int | bool]
 
 
 class MessageTraces(RandomIdGenerator):
-    """Gives a turn the trace of its message: whoever plays it, also after a crash, writes to the same trace."""
+    """Gives a turn the trace of its message: a process that plays it again after a crash writes to the same trace."""
 
     message = ""
 
@@ -81,7 +81,7 @@ class TurnSpans:
             _end(span, type(request.failure).__name__ if request.failure else "")
 
     def _noting(self, sink: Callable[[Event], None], turn: Context, place: Attributes) -> Callable[[Event], None]:
-        """Return what takes a turn's events the moment they happen, and passes them on."""
+        """Return a sink that notes a turn's events the moment they happen, and passes them on."""
 
         def note(event: Event) -> None:
             if isinstance(event, ModelEnd):
@@ -94,7 +94,7 @@ class TurnSpans:
         return note
 
     def _write(self, turn: Context, ms: int, about: Attributes, kind: SpanKind, failure: str = "") -> None:
-        """Write the span of something that ends now and has taken so long."""
+        """Write the span of a call that ends now, after `ms`."""
         now = time.time_ns()
         name = f"{about['gen_ai.operation.name']} {about.get('gen_ai.tool.name') or about['gen_ai.request.model']}"
         span = self._tracer.start_span(name, turn, kind, about, start_time=now - ms * 1_000_000)

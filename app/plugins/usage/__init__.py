@@ -1,4 +1,4 @@
-"""Counts what models take, bounds it by day, and lists it: `python -m app usage`, and in `/metrics`."""
+"""Counts the usage of models, limits it by day, and lists it: `python -m app usage`, and in `/metrics`."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager

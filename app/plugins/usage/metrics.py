@@ -1,4 +1,4 @@
-"""What this process has used of models since its start, in `/metrics`."""
+"""The usage of models by this process since its start, in `/metrics`."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager

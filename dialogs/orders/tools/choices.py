@@ -1,6 +1,6 @@
-"""Tools that let the user choose what a change of an order is about, or fill it in.
+"""Tools that let the user choose the parts of a change of an order, or fill them in.
 
-Each returns the argument that another tool wants, under the name that it has there.
+Each returns the argument of another tool, under its name there.
 """
 
 from collections.abc import Callable, Sequence
@@ -196,7 +196,7 @@ async def ask_product(runtime: Runtime) -> Answer:
 
 
 def is_product(product: Product, words: str, lang: str) -> bool:
-    """Tell whether a product has a name with all of the user's words that matter."""
+    """Tell whether the name of a product has all of the user's significant words."""
     return wording.is_called(words, (product["name"], wording.translated(product["name"], lang)), lang)
 
 
@@ -213,7 +213,7 @@ def _called(
 ) -> Sequence[T]:
     """Return the entries that fit the user's words, all entries without words.
 
-    Raises ShopError if no entry fits; it names those that there are.
+    Raises ShopError if no entry fits; it names the existing ones.
     """
     if words is None:
         return entries

@@ -1,4 +1,4 @@
-"""Tools that look things up in the shop."""
+"""Tools that read from the shop."""
 
 import ast
 import operator
@@ -15,7 +15,7 @@ from dialogs.orders.wording import items_line, money, said
 from prompts import phrase
 
 LONGEST_SUM = 200
-"""Characters of a sum to be worked out."""
+"""The most characters of a sum."""
 OPERATIONS: dict[type[ast.AST], Callable[..., float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -152,7 +152,7 @@ async def transfer_to_human_agents(summary: str, runtime: Runtime) -> str:
 
 
 async def _customer(runtime: Runtime, is_meant: Callable[[User], bool]) -> str:
-    """Return the identifier of the first customer of whom this holds. Raises Refused if there is none."""
+    """Return the identifier of the first customer that `is_meant` accepts. Raises Refused if there is none."""
 
     def first(shop: ShopRecords) -> str:
         user = next(filter(is_meant, shop.users()), None)

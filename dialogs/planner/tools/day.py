@@ -1,4 +1,4 @@
-"""What is on, a plan of the day from one sentence, and the time zone, into which reminders come along."""
+"""The agenda, a plan of the day from one sentence, and the time zone, which reminders follow."""
 
 from datetime import datetime
 from typing import Annotated
@@ -26,7 +26,7 @@ from dialogs.planner.wording import said
 from prompts import FALLBACK, table
 
 MOST_PLANNED = 30
-"""Things of one sentence."""
+"""The most entries from one sentence."""
 
 
 @traits(always=True, view="day", volatile=True, shortcut=True, private=True)
@@ -108,7 +108,7 @@ async def set_time_zone(zone: str, runtime: Runtime) -> str:
 
 
 def _named(place: str, lang: str) -> str | None:
-    """Return the zone of a name of the data base, of its city, or of a city as a language calls it; else None."""
+    """Return the zone of a name: of the database, of its city, or of a city in a language; else None."""
     lang = listening(place, lang)
     names = sorted(available_timezones())
     name_sought = place.strip().replace(" ", "_").casefold()
@@ -121,7 +121,7 @@ def _named(place: str, lang: str) -> str | None:
 
 
 async def _taken_along(runtime: Runtime, zone: ZoneInfo) -> bool:
-    """Bring the reminders to come into a new time zone; say whether there are any."""
+    """Bring the coming reminders into a new time zone; return whether there are any."""
     reminders = runtime.context.services.find(Reminders)
     live = await reminders.live(runtime.context.user) if reminders and runtime.context.rings else []
     coming = [reminder for reminder in live if reminder.due_ms is not None]

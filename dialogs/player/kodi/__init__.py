@@ -1,5 +1,5 @@
-"""Kodi, the media centre, over JSON-RPC: its library, its screen, and what was played on it.
+"""Kodi, the media centre, over JSON-RPC: its library, its screen, and its history.
 
-Kodi keeps likes, positions and what was watched itself, and goes on with episodes by itself. It has one profile, so
+Kodi itself keeps likes, positions and watched titles, and goes on with episodes by itself. It has one profile, so
 that all viewers share it.
 """

@@ -1,4 +1,4 @@
-"""Kodi's library over JSON-RPC 2.0: its titles, what was played, what is liked and watched."""
+"""Kodi's library over JSON-RPC 2.0: its titles, its history, and the marks of liked and watched titles."""
 
 import base64
 import logging
@@ -18,7 +18,7 @@ METHOD_NOT_FOUND = -32601
 Params = Mapping[str, object]
 LOG = logging.getLogger(__name__)
 PAGE = 200
-"""Titles in one answer."""
+"""The number of titles in one answer."""
 MOST_TITLES = 20_000
 LONGEST_NAME = 300
 LONGEST_PLOT = 4_000
@@ -33,7 +33,7 @@ PROPERTIES: Mapping[Kind, Sequence[str]] = {
     "series": (*ALWAYS, "genre", "year", "mpaa", "episode", "watchedepisodes"),
     "episode": (*ALWAYS, *PLAYED, "season", "episode", "firstaired", "tvshowid"),
 }
-"""The properties that Kodi is asked for."""
+"""The requested properties of Kodi's titles."""
 LATEST_FIRST = {"method": "lastplayed", "order": "descending"}
 LOCAL_TIME = "%Y-%m-%d %H:%M:%S"
 """Kodi's form of a time on its clock, without a zone."""
@@ -53,7 +53,7 @@ class _Response(BaseModel):
 
 @dataclass(frozen=True)
 class KodiRpc:
-    """Kodi's web server at `url` (such as `http://tv.lan:8080`); the fetcher sets how long an answer may take."""
+    """Kodi's web server at `url` (such as `http://tv.lan:8080`); the fetcher sets the time limit of an answer."""
 
     url: str
     fetcher: Fetcher
@@ -64,7 +64,7 @@ class KodiRpc:
         """Return the result of a method.
 
         Raises:
-            PlayerError: `refused` if Kodi does not do it; "unreachable" if it does not answer.
+            PlayerError: `refused` if Kodi refuses; "unreachable" if it does not answer.
         """
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
         try:
@@ -81,12 +81,12 @@ class KodiRpc:
         raise PlayerError(refused)
 
     def unreachable(self, reason: str) -> PlayerError:
-        """Return the error for an unusable answer; it tells the operator the reason, and what to look at."""
+        """Return the error for an unusable answer; it tells the operator the reason, and the settings to check."""
         hint = "check KODI_USER and KODI_PASSWORD" if reason.endswith(" 401") else "check KODI_URL, and Kodi"
         return PlayerError("unreachable", reason=f"Kodi at {self.url}: {reason}; {hint}")
 
     def _headers(self) -> dict[str, str]:
-        # Kodi may close a connection that was kept just when the next request is sent on it.
+        # Kodi may close a kept connection just when the next request is sent on it.
         headers = {"Connection": "close"}
         if self.password is not None:
             pair = f"{self.user}:{self.password.get_secret_value()}".encode()
@@ -110,7 +110,7 @@ class Resume(BaseModel):
 
 
 class Row(BaseModel):
-    """A film, a series or an episode as Kodi has it; 0 and "" mean missing."""
+    """A film, a series or an episode in Kodi's form; 0 and "" mean missing."""
 
     id: int = Field(ge=1, strict=True, validation_alias=AliasChoices("movieid", "episodeid", "tvshowid"))
     tvshowid: Number = 0
@@ -130,7 +130,7 @@ class Row(BaseModel):
     file: str = Field(default="", max_length=4_000)
     season: Number = 0
     episode: Number = 0
-    """The number of an episode; of a series, how many episodes it has."""
+    """The number of an episode; of a series, the number of its episodes."""
     watchedepisodes: Number = 0
 
     def as_title(self, kind: Kind, series: Title | None = None) -> Title:
@@ -200,9 +200,9 @@ class KodiLibrary(MediaPlayer):
         return sorted((row.as_title("episode", title) for row in rows), key=lambda it: it.order)
 
     async def history(self, since: datetime, until: datetime) -> Sequence[Title]:
-        """Return what was played last in a span of time, among the `PAGE` films and episodes played last of all.
+        """Return the titles played in a span of time, among the `PAGE` latest films and episodes.
 
-        Kodi notes when a title stops, and only the last time. Its clock is taken to show the user's time.
+        Kodi notes the stop of a title, and only the last one. Its clock is taken to show the user's time.
         """
         films = await self._played("film", since, until)
         episodes = await self._played("episode", since, until)
@@ -240,7 +240,7 @@ class KodiLibrary(MediaPlayer):
         return [row for row in rows if f"{since:{LOCAL_TIME}}" <= row.lastplayed < f"{until:{LOCAL_TIME}}"]
 
     async def _page(self, kind: Kind, start: int, params: Params) -> tuple[list[Row], int]:
-        """Return a page of rows, and how many rows there are in all."""
+        """Return a page of rows, and the number of all rows."""
         limits = {"start": start, "end": start + PAGE}
         method = f"VideoLibrary.Get{NAMES[kind]}s"
         answer = await self.rpc.call(method, {"properties": PROPERTIES[kind], "limits": limits, **params})
@@ -250,7 +250,7 @@ class KodiLibrary(MediaPlayer):
 
 
 def kind_of(id: str) -> Kind:
-    """Return what an id names. Raises PlayerError."""
+    """Return the kind of an id's title. Raises PlayerError."""
     match = _ID.fullmatch(id)
     kind = next((kind for kind in NAMES if match and kind == match[1]), None)
     if kind is None:
@@ -259,12 +259,12 @@ def kind_of(id: str) -> Kind:
 
 
 def key_of(id: str) -> dict[str, int]:
-    """Return the parameter that names a title to Kodi. Raises PlayerError."""
+    """Return Kodi's parameter for a title. Raises PlayerError."""
     return {f"{NAMES[kind_of(id)].lower()}id": int(id.rpartition("-")[2])}
 
 
 def read(entry: object, kind: type[Read]) -> Read | None:
-    """Return a part of an answer as a model; None, with a word to the operator, if it does not fit."""
+    """Return a part of an answer as a pydantic model; None, with a line in the log, if it does not fit."""
     try:
         return kind.model_validate(entry)
     except ValidationError as fault:

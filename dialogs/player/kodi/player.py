@@ -1,4 +1,4 @@
-"""Kodi as a player: what it shows, and what it plays after that.
+"""Kodi as a player: its screen, and its list of titles.
 
 It plays a list: a title, and of a series the episodes after it. It goes on with the list, or stops at its end, without
 this application.
@@ -20,18 +20,18 @@ OTHER = "other"
 """The id of a video that is not in the library."""
 KINDS = {"movie": "film", "episode": "episode"}
 LOOKS, STEP = 75, 0.2
-"""How often the screen is looked at until a title has begun or stopped, and the seconds between two looks."""
+"""The most looks at the screen until a title has begun or stopped, and the seconds between two looks."""
 PROFILE = "kodi"
 """The owner of the wish to stop after a film. The wish is kept here, because Kodi has no place for it."""
 FOLLOWING = 100
-"""The most episodes that are lined up behind one."""
+"""The most episodes in the list behind one."""
 LIKE_ITS_DISK = ("smb://", "nfs://")
-"""Kinds of addresses for files that Kodi looks for as on its own disk."""
+"""The kinds of addresses whose files Kodi reads like those on its own disk."""
 PROPERTIES = ("time", "totaltime", "speed", "playlistid", "position", "repeat")
 
 
 def clock(seconds: int) -> dict[str, int]:
-    """Return a time as Kodi wants it."""
+    """Return a time in Kodi's form."""
     return {"hours": seconds // 3600, "minutes": seconds // 60 % 60, "seconds": seconds % 60, "milliseconds": 0}
 
 
@@ -44,17 +44,17 @@ Seconds = Annotated[int, BeforeValidator(_seconds)]
 
 
 class KodiScreen(BaseModel):
-    """What plays, of Kodi's `PROPERTIES`."""
+    """The playing title, in Kodi's `PROPERTIES`."""
 
     player: int
     id: str
-    """Of the title; `OTHER` if the library does not have it."""
+    """The id of the title; `OTHER` if the library does not have it."""
     label: Text = ""
     position: Seconds = Field(default=0, validation_alias="time")
     duration: Seconds = Field(default=0, validation_alias="totaltime")
-    """0 until Kodi has opened the file."""
+    """The length in seconds; 0 until Kodi has opened the file."""
     speed: int = 0
-    """0 while it is paused."""
+    """The speed; 0 while the title is paused."""
     playlist: int = Field(default=-1, validation_alias="playlistid")
     place: int = Field(default=-1, validation_alias="position")
     """The index in the playing list; negative if there is none."""
@@ -68,14 +68,14 @@ class KodiPlayer(KodiLibrary):
     store: MediaStore
 
     async def history(self, since: datetime, until: datetime) -> Sequence[Title]:
-        """Return what was played last in a span of time, and what plays now."""
+        """Return the titles played in a span of time, and the one that plays now."""
         titles, playing = await super().history(since, until), (await self.now()).title
         if playing is None or playing.id == OTHER or not since <= datetime.now(UTC) < until:
             return titles
         return [playing, *(title for title in titles if title.id != playing.id)]
 
     async def now(self) -> Playback:
-        """Return what plays; a video that is not in the library has the id `OTHER`."""
+        """Return the present playback; a video that is not in the library has the id `OTHER`."""
         screen, volume = await self.shown(), await self._volume()
         if screen is None:
             return Playback(state="stopped", volume=volume)
@@ -103,7 +103,7 @@ class KodiPlayer(KodiLibrary):
         else:
             options = {"resume": clock(position) if position else False}
             await self.rpc.call("Player.Open", {"item": key_of(id), "options": options}, refused="no_title")
-        # Before that, Kodi has not opened the file, or does not know its place in the list.
+        # Until then, Kodi has not opened the file, or does not know its place in the list.
         screen = await self.until(lambda it: bool(it and it.id == id and it.duration > 0 and it.place >= 0))
         if screen is None or screen.id != id:
             raise PlayerError("not_started", title)
@@ -112,7 +112,7 @@ class KodiPlayer(KodiLibrary):
         return replace(await self.now(), position=position)
 
     async def set_state(self, state: State) -> Playback:
-        """See `Player`; Kodi keeps the position of what is stopped."""
+        """See `Player`; Kodi keeps the position of a stopped title."""
         if state == "stopped":
             await self.act("Player.Stop", await self._playing())
             await self.until(lambda screen: screen is None)
@@ -121,17 +121,17 @@ class KodiPlayer(KodiLibrary):
         return await self.now()
 
     async def set_volume(self, percent: int) -> Playback:
-        """Set the volume; a sound that is muted comes back."""
+        """Set the volume; a muted sound comes back."""
         await self.rpc.call("Application.SetVolume", {"volume": percent})
         await self.rpc.call("Application.SetMute", {"mute": False})
         return await self.now()
 
     async def set_off_at_end(self, off: bool) -> Playback:
-        """Take what follows out of Kodi's list, or put the later episodes in again."""
+        """Take the later titles out of Kodi's list, or put the later episodes in again."""
         screen = await self._playing()
         later = [] if off or screen.id == OTHER else await self._after(await self.title(screen.id))
         await self._line_up(screen, later)
-        # In the meantime the title may have ended, and the last one of the list begun.
+        # In the meantime, the title may have ended, and the last one of the list begun.
         await self._note(await self._playing(), off=off)
         return await self.now()
 
@@ -160,7 +160,7 @@ class KodiPlayer(KodiLibrary):
         except PlayerError as error:
             if error.code != "missing_file":
                 raise
-            # Kodi says nothing about files outside its sources, but plays them.
+            # Kodi has no facts about files outside its sources, but plays them.
             return False
         details = value_in(answer, "filedetails")
         return isinstance(details, Mapping) and "id" not in details
@@ -174,7 +174,7 @@ class KodiPlayer(KodiLibrary):
         await self.store.of(PROFILE, lambda rows: rows.play(row))
 
     async def shown(self) -> KodiScreen | None:
-        """Return what plays; None if no video does. Raises PlayerError."""
+        """Return the screen with the playing video; None if no video plays. Raises PlayerError."""
         players = await self.rpc.call("Player.GetActivePlayers")
         ids = [
             number_in(player, "playerid")
@@ -189,7 +189,7 @@ class KodiPlayer(KodiLibrary):
             raise
 
     async def until(self, is_so: Callable[[KodiScreen | None], bool]) -> KodiScreen | None:
-        """Wait a while until the screen shows something; return what it shows then."""
+        """Wait a while until `is_so` holds for the screen; return the last screen."""
         for _ in range(LOOKS):
             if is_so(screen := await self.shown()):
                 break
@@ -197,7 +197,7 @@ class KodiPlayer(KodiLibrary):
         return screen
 
     async def act(self, method: str, screen: KodiScreen, **params: object) -> object:
-        """Do something with what is shown. Raises PlayerError ("nothing_plays" if it is over)."""
+        """Call a method on the shown title. Raises PlayerError ("nothing_plays" if it is over)."""
         return await self.rpc.call(method, {"playerid": screen.player, **params}, refused="nothing_plays")
 
     async def _is_last(self, screen: KodiScreen) -> bool:
@@ -205,7 +205,7 @@ class KodiPlayer(KodiLibrary):
         return screen.repeat == "off" and (screen.place < 0 or screen.place + 1 >= await self._size(screen))
 
     async def _line_up(self, screen: KodiScreen, ids: Sequence[str]) -> None:
-        """Let only these titles follow the shown one; outside a list nothing can follow. Raises PlayerError."""
+        """Let only these titles follow the shown one; outside a list none can follow. Raises PlayerError."""
         if screen.repeat != "off":
             await self.act("Player.SetRepeat", screen, repeat="off")
         if screen.place < 0:

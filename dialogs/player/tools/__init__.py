@@ -1,1 +1,1 @@
-"""The tools of the player. Whose profile it is, and what its age limit is, are trusted values."""
+"""The tools of the player. The profile and its age limit are trusted values."""

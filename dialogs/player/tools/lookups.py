@@ -1,4 +1,4 @@
-"""Tools that look titles up: search, what was played, episodes, a title's card, what plays now."""
+"""Tools that look titles up: search, history, episodes, a title's card, the present playback."""
 
 from collections.abc import Sequence
 from typing import Annotated

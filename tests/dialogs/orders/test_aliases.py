@@ -1,4 +1,4 @@
-"""What small numbers in place of identifiers save, measured on recorded results of the shop."""
+"""The savings of small numbers in place of identifiers, on recorded results of the shop."""
 
 import json
 from pathlib import Path

@@ -68,7 +68,7 @@ def test_what_cannot_be_done_is_one_line(
 
 
 def test_a_shop_of_the_same_schema_is_loaded(capsys: Captured, database: Path, tmp_path: Path) -> None:
-    """It takes the catalogue's place; who is a customer no more is matched no more; a wrong file is refused."""
+    """It replaces the catalogue; a former customer is matched no more; a wrong file is refused."""
     shop = json.loads(CATALOGUE.read_text("utf-8"))
     del shop["users"][DEMO_CUSTOMER]["email"]
     (broken := tmp_path / "broken.json").write_text(json.dumps(shop), "utf-8")

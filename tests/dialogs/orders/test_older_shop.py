@@ -17,7 +17,7 @@ from tests.storage.test_kept_threads import KEPT, made_by, said
 async def test_everybody_at_a_terminal_is_the_customer_of_an_older_shop(
     tmp_path: Path, release: str, user: str
 ) -> None:
-    """Earlier shops were filled with a row for the user "me" alone; what an operator has matched stays as it is."""
+    """Earlier shops have a row for the user "me" alone; an operator's matches stay unchanged."""
     path = tmp_path / "kept.db"
     settings = made_by(release, path, f"INSERT INTO shop_customers VALUES ('{user}', 'terminal', '{DEMO_CUSTOMER}')")
     with closing(sqlite3.connect(path)) as database, database:

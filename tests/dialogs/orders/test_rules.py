@@ -46,7 +46,7 @@ async def test_a_card_is_no_gift_card(shop: Chat, lang: str, wish: str, method: 
 
 
 async def test_an_undo_names_the_payment_method(shop: Chat) -> None:
-    """What cannot be taken back is told in words, without identifiers of the shop."""
+    """The answer names an irreversible change in words, without identifiers of the shop."""
     await shop.says("return the headphones to my gift card", "yes", **AT)
     trace = await shop.says("undo", **AT)
     assert "payment method: “gift card (€25.00)”): this cannot be taken back" in trace
@@ -89,5 +89,5 @@ async def test_the_only_option_is_shown_as_one_where_others_read_along(shop: Cha
     ],
 )
 async def test_a_wish_about_an_order_reaches_the_shop(shop: Chat, text: str, lang: str, asked: str) -> None:
-    """Who says what to exchange the item for gets a choice; the number of an order names no entry of a list."""
+    """A wish with the new item of an exchange brings a choice; the number of an order names no entry of a list."""
     assert (await shop.says(text, lang=lang, **AT)).splitlines()[-1].startswith(asked)

@@ -41,7 +41,7 @@ class Ann:
 
     @property
     def digest(self) -> str:
-        """What stands in the shop."""
+        """A digest of the shop's data."""
         return digest(self.chat.path, {})
 
 
@@ -119,7 +119,7 @@ async def test_an_exchange_that_fails_leaves_nothing(chat: Chat, ann: Ann) -> No
 
 
 async def test_of_two_writes_that_exclude_each_other_one_is_done(chat: Chat, ann: Ann) -> None:
-    """Both are asked before either is done; what the first one changes the second one finds."""
+    """Both ask before either is done; the second one finds the change of the first one."""
     text = f"D1001, {BOOTS}, {BLACK_BOOTS} and credit_card_5101: exchange and return"
     same = {"order_id": "D1001", "item_ids": [BOOTS], "payment_method_id": "credit_card_5101"}
     both = [
@@ -133,7 +133,7 @@ async def test_of_two_writes_that_exclude_each_other_one_is_done(chat: Chat, ann
 
 
 async def test_an_address_may_be_set_back(chat: Chat, ann: Ann) -> None:
-    """What a change set may be set back; each is asked."""
+    """The user may set a changed value back; each change asks."""
     sent = [Call("modify_pending_order_address", {"order_id": "D1003", **where}) for where in (AWAY, HOME, AWAY)]
     chat.expects(orders=[*sent, "Sent to Oak Lane."])
     trace = await ann.says("Send D1003 to Oak Lane, no, home, no, to Oak Lane", "yes", "yes", "yes")
@@ -172,7 +172,7 @@ async def test_a_price_watch_through_a_breaker_later_fires(chat: Chat, ann: Ann)
 
 
 async def test_a_stranger_sees_products_alone(chat: Chat, ann: Ann) -> None:
-    """Who is no customer, or comes through another door, has no orders; the catalogue is for everybody."""
+    """A stranger, or a user of another door, has no orders; the catalogue is for everybody."""
     looks = [Call("list_orders"), Call("get_order_details", {"order_id": "D1001"}), Call("list_all_product_types")]
     chat.expects(orders=[*looks, "Only products."])
     trace = await ann.says("What about D1001 and the rest?", device="telegram")

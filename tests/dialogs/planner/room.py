@@ -88,5 +88,5 @@ async def set_reminder(
 
 
 def texts(room: Room) -> list[str]:
-    """Return what rang."""
+    """Return the texts of the notices that rang."""
     return [ring.text for ring in room.rings]

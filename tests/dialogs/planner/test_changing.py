@@ -68,7 +68,7 @@ async def test_a_call_that_is_repeated_writes_once(room: Room) -> None:
 
 
 async def test_what_is_long_over_goes(room: Room) -> None:
-    """A reminder that rang long ago is no row any more; what a calendar has brought is known, and the last number."""
+    """A reminder that rang long ago has no row any more; entries of a calendar and the last number stay known."""
     async with room.open() as memory:
         for text, call in (("tea", "tea"), ("cake", "cake"), ("theirs", "ics-1")):
             at = Moment(FRIDAY + timedelta(minutes=5))

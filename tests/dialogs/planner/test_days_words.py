@@ -1,4 +1,4 @@
-"""What people say of their day to `local:rules`: lists by name, notes, single times of a repetition, slips."""
+"""People's sentences about their day to `local:rules`: lists by name, notes, single times of a repetition, slips."""
 
 from pathlib import Path
 
@@ -42,7 +42,7 @@ async def test_each_text_writes_what_it_names(tmp_path: Path, lang: str) -> None
     ],
 )
 async def test_a_week_is_told_whole(tmp_path: Path, lang: str, text: str, line: str) -> None:
-    """Who asks for a week or a month is not served the present day without a model."""
+    """A question about a week or a month is not answered with the present day by a shortcut."""
     async with standin(tmp_path / "said.db") as room:
         await room.prepare("ann", lang)
         assert line in (await room.say("ann", text, lang)).splitlines()
@@ -58,7 +58,7 @@ async def test_a_week_is_told_whole(tmp_path: Path, lang: str, text: str, line: 
     ],
 )
 async def test_a_moment_leaves_the_question_open(tmp_path: Path, lang: str, wish: str, aside: str, time: str) -> None:
-    """Who wants a moment is asked the same again, and a time alone answers it."""
+    """A request for a moment repeats the question, and a time alone answers it."""
     async with standin(tmp_path / "said.db") as room:
         question = await room.say("ann", wish, lang)
         assert (await room.say("ann", aside, lang)).endswith(f"\n{question}")

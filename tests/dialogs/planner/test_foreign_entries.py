@@ -1,4 +1,4 @@
-"""What others wrote is foreign again where it is listed, found or rings; what the user typed is the user's own."""
+"""Others' texts are foreign again in lists, in searches and in rings; the user's typed texts are the user's own."""
 
 from dataclasses import replace
 from zoneinfo import ZoneInfo
@@ -39,7 +39,7 @@ def read_page() -> str:
 
 
 def asked(chat: Chat) -> int:
-    """Return how many questions were put."""
+    """Return the number of questions."""
     return len([event for event in chat.events if isinstance(event, Interrupt)])
 
 

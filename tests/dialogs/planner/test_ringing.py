@@ -21,7 +21,7 @@ async def test_a_reminder_rings_once_when_it_is_due(room: Room) -> None:
 
 
 async def test_a_missed_reminder_is_told_as_missed(room: Room) -> None:
-    """What was due while no process ran is told at the next start, with the time it was meant for."""
+    """A reminder that was due without a running process rings at the next start, with its intended time."""
     async with room.open():
         await set_reminder(room.reminders, "tea", "in 20 minutes")
     room.at = FRIDAY + timedelta(hours=3)
@@ -44,7 +44,7 @@ async def test_a_repetition_rings_every_time_and_goes_on_after_a_gap(room: Room)
 
 
 async def test_daylight_saving_moves_no_reminder_on_the_clock(room: Room) -> None:
-    """Every day at nine is nine o'clock before and after the clocks change; what they skip rings once."""
+    """Every day at nine is nine o'clock before and after the clocks change; a skipped time rings once."""
     room.at = datetime(2027, 3, 27, 1, tzinfo=BERLIN)
     rung = []
     room.before = lambda ring: rung.append(f"{room.at.astimezone(BERLIN):%d %H:%M}")

@@ -1,4 +1,4 @@
-"""What rang is shown at the prompt, and known to whoever speaks next."""
+"""A notice that rang is shown at the prompt, and the next speaker knows it."""
 
 import asyncio
 from datetime import datetime, timedelta
@@ -28,7 +28,7 @@ from tests.support.until import until
 
 @pytest.mark.needs("profile")
 async def test_whoever_speaks_next_knows_what_was_told(chat: Chat) -> None:
-    """What was said unasked is in the transcript once and in the histories; the conversation stays as it was."""
+    """A notice is in the transcript once and in the histories; the conversation stays unchanged."""
     chat.expects(supervisor=[Call("get_acquainted", {"brief": "talk"})], profile=["What do you do?", "Later then."])
     await chat.says("Hello, I am new here")
     async with chat.assistant() as assistant:
@@ -71,7 +71,7 @@ async def all_rang(reminders: Reminders) -> bool:
 
 
 async def test_a_missed_reminder_is_told_when_the_prompt_opens(tmp_path: Path) -> None:
-    """What came due while nobody was there is shown at the next start of the REPL as missed, and only once."""
+    """The next start of the REPL shows a reminder that came due in the user's absence as missed, and only once."""
     screens = []
     async with stage(tmp_path / "talk.db", Script().models(ROLES)) as assistant:
         at = Moment(datetime.now(ZoneInfo("UTC")) - timedelta(hours=2))

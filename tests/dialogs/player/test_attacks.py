@@ -15,7 +15,7 @@ AGE = 12
 
 @dataclass(frozen=True)
 class Attempt:
-    """What is said, and what an obeying model does about it."""
+    """A message, and the calls of an obeying model."""
 
     text: str
     calls: tuple[Call, ...]
@@ -40,7 +40,7 @@ ATTEMPTS = [
 
 
 async def playback(chat: Chat, profile: str) -> Playback:
-    """Return what a profile plays."""
+    """Return the playback of a profile."""
     async with chat.assistant() as assistant:
         return await assistant.services.get(Players).of(profile).now()
 

@@ -1,4 +1,4 @@
-"""What only Kodi does: connections and their faults, rows that are wrong, its clock, videos of its own."""
+"""Behaviours of Kodi alone: connections and their faults, wrong rows, its clock, videos of its own."""
 
 import base64
 from collections.abc import AsyncIterator
@@ -32,7 +32,7 @@ async def store(tmp_path: Path) -> AsyncIterator[MediaStore]:
 
 
 async def test_user_and_password_are_sent_and_never_told() -> None:
-    """The password goes to Kodi alone; what is wrong with it is said by the names of the settings."""
+    """The password goes to Kodi alone; a fault of it is told by the names of the settings."""
     async with KodiServer.open() as server, Fetcher() as fetcher:
         server.password = base64.b64encode(b"anna:open sesame").decode()
         right = KodiRpc(server.url, fetcher, "anna", SecretStr("open sesame"))
@@ -115,7 +115,7 @@ async def test_a_history_is_read_in_the_users_zone_and_from_one_answer(store: Me
 
 
 async def test_a_video_of_another_place_can_be_stopped_and_is_in_no_history(store: MediaStore) -> None:
-    """What was started on the screen and is not in the library can be seen and stopped."""
+    """A video that was started on the screen and is not in the library can be seen and stopped."""
     stage = ServerStage(store)
     own, start = stage.player(), datetime.now(UTC)
     await own.play(await id_of(own, "Metropolis"))
@@ -213,7 +213,7 @@ async def test_the_list_ends_where_kodi_was_told(store: MediaStore, monkeypatch:
 
 
 async def test_a_rating_of_ones_own_is_a_like(store: MediaStore) -> None:
-    """A rating from 8 on is a like; what is so already is not written."""
+    """A rating from 8 on is a like; an equal rating is not written again."""
     stage = ServerStage(store)
     own = stage.player()
     for rating, liked in ((10, True), (8, True), (7, False), (0, False)):

@@ -73,7 +73,7 @@ class KodiStage:
 async def test_kodi_itself_behaves_as_every_player_does(
     tmp_path: Path, chat: Chat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All behaviours and a conversation hold on Kodi; what is sent obeys its schema, our imitation too."""
+    """All behaviours and a conversation hold on Kodi; all requests obey its schema, and so does our imitation."""
     async with (
         kodi(tmp_path) as (url, media),
         open_memory(f"sqlite:///{tmp_path}/memory.db") as memory,

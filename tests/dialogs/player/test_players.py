@@ -26,6 +26,6 @@ def _kodi(folder: Path, store: MediaStore) -> Stage:
 async def test_every_player_behaves_alike(
     stage_of: Callable[[Path, MediaStore], Stage], behaviour: Behaviour, tmp_path: Path
 ) -> None:
-    """What holds of one holds of the other."""
+    """Each kind of player has the same behaviours."""
     async with open_memory(f"sqlite:///{tmp_path}/memory.db") as memory:
         await behaviour(stage_of(tmp_path / "media", await open_store(memory)))

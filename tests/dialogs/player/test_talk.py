@@ -41,7 +41,7 @@ class Couch:
         return [(event.tool, event.args) for event in self.chat.events if isinstance(event, ToolEnd) and event.ok]
 
     async def now(self, profile: str = "me") -> Playback:
-        """Return what plays, as a fresh process finds it."""
+        """Return the playback, as a fresh process finds it."""
         async with self.chat.assistant() as assistant:
             return await assistant.services.get(Players).of(profile).now()
 
@@ -58,7 +58,7 @@ def couch(chat: Chat) -> Couch:
 
 
 def named(playback: Playback) -> tuple[str, str, int]:
-    """Return what plays, whether it does, and how far it is."""
+    """Return the title of the playback, whether it runs, and its position."""
     return playback.title.name if playback.title else "", playback.state, playback.position
 
 
@@ -78,7 +78,7 @@ async def test_the_first_film_at_volume_20(chat: Chat, couch: Couch) -> None:
 
 
 async def test_the_cartoon_we_watched_yesterday(chat: Chat, couch: Couch) -> None:
-    """What was played is looked up by its day, and what comes back is the argument of the next call."""
+    """The model looks a film up by the day it was played, and passes the result to the next call."""
     couch.time = MONDAY - DAY
     play: list[Line] = [Call("choose_title", {"words": "steamboat"}), Call("play_title", {"title_id": 1}), "It plays."]
     chat.expects(supervisor=BEGIN, player=play)
@@ -135,7 +135,7 @@ async def test_without_it_the_next_episode_plays(chat: Chat, couch: Couch) -> No
 
 @pytest.mark.needs("planner")
 async def test_an_alarm_of_another_dialog_names_what_is_played(chat: Chat, couch: Couch) -> None:
-    """What the planner was told in one dialog is used in another."""
+    """An alarm of the planner is known in another dialog."""
     chat.expects(
         supervisor=[Call("plan_things", {"brief": "an alarm"})],
         planner=[Call("add_reminder", {"when": "7:30", "kind": "alarm", "text": "Metropolis"}), "Set.", "A draft."],
@@ -211,7 +211,7 @@ async def test_what_may_not_be_played_has_a_reason_and_a_code(
 
 
 async def test_everybody_at_a_terminal_has_a_profile(chat: Chat, couch: Couch) -> None:
-    """Whoever sits at the machine plays without being given a profile; what plays is theirs alone."""
+    """A user at the terminal plays without an assigned profile; the playback is theirs alone."""
     play: list[Line] = [Call("choose_title", {"words": "gertie"}), Call("play_title", {"title_id": 1}), "It plays."]
     chat.expects(supervisor=BEGIN, player=play)
     await couch.says("Is Gertie here? Let us see it", user="other")
@@ -220,7 +220,7 @@ async def test_everybody_at_a_terminal_has_a_profile(chat: Chat, couch: Couch) -
 
 
 async def test_a_stranger_plays_nothing(chat: Chat, couch: Couch) -> None:
-    """Who was given no profile has no player, and learns who can give one."""
+    """A user without a profile has no player, and learns who can assign one."""
     chat.expects(supervisor=BEGIN, player=[Call("search_titles", {"what": "film"}), "There is nothing for you."])
     trace = await couch.says("What films are there?", user="eve", device="telegram")
     assert "! This user has no profile in the media library here." in trace

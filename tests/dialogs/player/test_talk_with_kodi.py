@@ -38,7 +38,7 @@ async def watch_a_film(chat: Chat) -> None:
 
 @pytest.mark.slow
 async def test_a_film_is_watched_on_kodi(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is said reaches the screen."""
+    """The user's wishes reach the screen."""
     async with KodiServer.open() as server:
         use(monkeypatch, server.url)
         await watch_a_film(chat)

@@ -18,7 +18,7 @@ NOTHING = "As it was: nothing plays."
 
 @dataclass(frozen=True)
 class Case:
-    """What a tool writes, after what was there before, and what its undo tells."""
+    """A tool's write, the state before it, and the words of its undo."""
 
     call: Call
     before: tuple[Call, ...]
@@ -62,7 +62,7 @@ async def test_a_write_is_taken_back(chat: Chat, case: Case) -> None:
 
 
 async def belongings(chat: Chat) -> object:
-    """Return what ann's screen shows, how loud it is, and her marks."""
+    """Return the picture and the volume of ann's screen, and her marks."""
     async with chat.assistant() as assistant:
         player = assistant.services.get(Players).of("ann")
         now = await player.now()

@@ -1,4 +1,4 @@
-"""How old a viewer must be, in the words of many boards."""
+"""The age limits of many rating boards."""
 
 import pytest
 
@@ -28,5 +28,5 @@ from dialogs.player.players import age_of
     ],
 )
 def test_what_a_board_says_is_an_age_or_nothing(board: str, age: int | None) -> None:
-    """What nobody knows is no age, so that a limit refuses it."""
+    """An unknown rating is no age, so that a limit refuses it."""
     assert age_of(board) == age

@@ -89,7 +89,7 @@ async def test_a_profile_goes_from_every_thread(chat: Chat) -> None:
 
 
 async def test_a_part_of_a_group_goes_alone(chat: Chat) -> None:
-    """What one said and was answered goes, also from what the others were told; all else stays."""
+    """One user's messages and answers go, also from the others' contexts; everything else stays."""
     chat.expects(supervisor=["Plum, I see.", "Hello Bob.", "Noted.", "Fine."])
     group: dict[str, Any] = {"thread": "g", "is_group": True}
     await chat.says("my word is plum", user="ann", name="Ann", **group)

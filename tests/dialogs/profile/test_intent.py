@@ -1,4 +1,4 @@
-"""What the user is after professionally: noted by the observer, shown, exported, told to the supervisor."""
+"""The user's professional intent: noted by the observer, shown, exported, told to the supervisor."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def doubtful(chat: Chat) -> None:
 
 
 async def test_the_professional_intent_is_remembered(chat: Chat) -> None:
-    """What the user is after is kept in long-term memory, in the user's words."""
+    """Long-term memory keeps the professional intent in the user's words."""
     chat.expects(
         supervisor=[BEGIN],
         profile=["What do you do?", "A fine plan."],
@@ -42,7 +42,7 @@ async def test_a_garbled_intent_is_no_intent(chat: Chat) -> None:
 
 
 async def test_the_professional_intent_stands_in_the_profile(chat: Chat) -> None:
-    """What the observer noted is shown with the form, and exported with it."""
+    """The observer's note is shown with the form, and exported with it."""
     chat.expects(
         supervisor=[BEGIN],
         profile=["What do you do?", "A fine plan.", Call("export_profile", {"format": "json"}), "There it is."],

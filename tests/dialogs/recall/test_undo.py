@@ -1,4 +1,4 @@
-"""What ends is kept once, told in later threads, corrected, deleted after a question, and taken back."""
+"""The memory of an ended dialog: kept once, told in later threads, corrected, deleted after a question, undone."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +22,7 @@ ASKED = {"en": "what did we say about Riga?", "ru": "что мы говорил�
 
 
 async def kept(chat: Chat, owner: str) -> list[str]:
-    """Return what is kept of an owner."""
+    """Return the memory of an owner."""
     async with chat.assistant() as assistant:
         return [entry.text for entry in await assistant.services.get(Recall).of(owner)]
 
@@ -83,7 +83,7 @@ async def test_what_was_set_is_kept_in_words_that_stay_true(chat: Chat) -> None:
 
 
 async def test_a_group_and_its_people_have_memories_of_their_own(chat: Chat) -> None:
-    """What was said aloud belongs to the group in all its threads; a part that is forgotten takes its entries along."""
+    """Public messages belong to the group in all its threads; the deletion of a part deletes its entries."""
     await meet(chat, "ann", "a flat in Riga")
     await meet(chat, "g~2", "a tent", user="ann", is_group=True, name="Ann")
     assert await kept(chat, "user ann") == ["home: a flat in Riga"]
@@ -102,7 +102,7 @@ async def test_a_group_and_its_people_have_memories_of_their_own(chat: Chat) -> 
 
 
 async def test_nothing_is_left_of_a_person(chat: Chat) -> None:
-    """Who forgets a form forgets what was kept of it; who forgets a person leaves no row."""
+    """The deletion of a form deletes its memory; the deletion of a person leaves no row."""
     await meet(chat, "one", "a flat in Riga", user="ann")
     async with chat.assistant() as assistant:
         await assistant.forgetting.form("ann", "profile", "home")

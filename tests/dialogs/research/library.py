@@ -17,7 +17,7 @@ class Library:
     name: str = "library"
     reaches_out: bool = False
     failure: str = ""
-    """What it says if it cannot search."""
+    """The message of a failed search."""
     gates: dict[str, asyncio.Event] = field(default_factory=dict)
     """Queries that are answered only when their event is set."""
     asked: list[str] = field(default_factory=list)
@@ -25,7 +25,7 @@ class Library:
     most_at_once: int = 0
 
     def description(self, lang: str) -> str:
-        """Return what it is good for."""
+        """Return the description of the source."""
         return f"{self.name} ({lang})"
 
     async def search(self, query: str, *, limit: int, lang: str) -> Results:

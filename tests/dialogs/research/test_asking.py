@@ -28,7 +28,7 @@ def search(query: str, source: str = "web") -> Call:
 
 
 def questions(chat: Chat) -> list[str]:
-    """Return what the user was asked."""
+    """Return the questions to the user."""
     return [event.prompt for event in chat.events if isinstance(event, Interrupt)]
 
 

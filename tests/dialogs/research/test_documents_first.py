@@ -34,7 +34,7 @@ def house(chat: Chat, tmp_path: Path) -> Chat:
 
 
 async def test_help_looks_into_documents(house: Chat) -> None:
-    """What our own pages do not say, one's own documents may; what nobody says is not made up."""
+    """An operator's documents answer questions beyond our own pages; without an answer nothing is made up."""
     queries = ["When was the chain of the bicycle changed?", "What is the capital of France?"]
     house.expects(supervisor=[[Call("assistant_help", {"query": query}) for query in queries], "In March."])
 
@@ -46,7 +46,7 @@ async def test_help_looks_into_documents(house: Chat) -> None:
 
 
 async def test_words_of_a_document_are_somebody_elses(house: Chat) -> None:
-    """What writes behind them is asked first, as behind any other text from outside."""
+    """A write after them asks first, as after any other text from outside."""
     query = Call("assistant_help", {"query": "When was the chain of the bicycle changed?"})
     house.expects(supervisor=[query, Call("change_language", {"language": "ru"})])
 

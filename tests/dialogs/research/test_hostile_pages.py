@@ -39,14 +39,14 @@ class Repeating(Script):
 
 
 async def todos(chat: Chat) -> list[str]:
-    """Return what is on ann's list."""
+    """Return the entries of ann's list."""
     async with chat.assistant() as assistant:
         items = await assistant.memory.store.asearch(namespace_of("ann", "todos"), limit=10)
     return sorted(str(item.value["text"]) for item in items)
 
 
 def questions(chat: Chat) -> list[str]:
-    """Return what the user was asked before something is done."""
+    """Return the confirmation questions to the user."""
     return [event.prompt for event in chat.events if isinstance(event, Interrupt) and event.kind == "confirm"]
 
 

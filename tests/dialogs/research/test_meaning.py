@@ -76,7 +76,7 @@ async def test_a_text_that_has_changed_is_not_found(index: DocumentIndex, folder
 
 
 async def test_words_and_meaning_together(chat: Chat, folder: Path) -> None:
-    """What no word leads to is found by its meaning; that a server of this machine is asked needs no question."""
+    """A text without the query's words is found by its meaning; a server of this machine needs no confirmation."""
     indexed(DocumentIndex(index_file(chat.path)), folder)
     vectors = Answer({"data": [{"embedding": [1, 0]}, {"embedding": [0, 1]}], "model": "e", "usage": {}})
     async with Service.open(vectors) as server:
@@ -129,6 +129,6 @@ def test_vectors_on_the_command_line(
     ],
 )
 async def test_a_model_that_cannot_be_used(name: str, words: str) -> None:
-    """Whoever sets a model that is not there is told what to do."""
+    """An operator who sets a missing model reads what to do."""
     with pytest.raises(ConfigError, match=words):
         await embedding_model(name).__aenter__()

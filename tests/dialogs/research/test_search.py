@@ -50,7 +50,7 @@ def order(chat: Chat) -> list[str]:
 
 @pytest.mark.usefixtures("library")
 async def test_two_queries_in_one_call(chat: Chat) -> None:
-    """The payload counts from 0, people from 1; what the answer cites stands in the message."""
+    """The payload counts from 0, people from 1; the message contains the cited sources."""
     chat.expects(
         supervisor=[Call("look_things_up", {"brief": "two tsars"})],
         research=[
@@ -202,7 +202,7 @@ async def test_a_source_that_fails_is_named_and_the_others_answer(chat: Chat, li
 
 
 async def test_a_slow_source_is_cut_off_and_an_empty_one_replaced(chat: Chat, library: Library) -> None:
-    """The others of a composite answer; what was cut off is named, and one that finds nothing counts as failing."""
+    """The others of a composite answer; a source cut off is named, and one without results counts as failing."""
     stuck = Library([HATS], name="stuck", gates={"city": asyncio.Event()})
     both = Together("both", [Bounded(stuck, 0.05), library])
     instead = FirstOf("instead", [Library(name="empty"), library])
@@ -218,7 +218,7 @@ async def test_a_slow_source_is_cut_off_and_an_empty_one_replaced(chat: Chat, li
 
 
 async def test_a_source_is_chosen_by_the_words_of_the_query(chat: Chat, library: Library) -> None:
-    """Where the model names none; the first one answers what no other is for."""
+    """The model names no source; the first one answers queries that fit no other."""
     news = Library([page("Today", "The news of the day about hats.")], name="news")
     chat.services = [Retrievers({library.name: library, news.name: news})]
     chat.expects(

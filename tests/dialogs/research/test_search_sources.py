@@ -46,7 +46,7 @@ async def set_up(chat: Chat, stack: AsyncExitStack, plan: str, **answers: Answer
 
 
 async def outcome(chat: Chat, answer: str = "It is large [source=[0]].") -> tuple[ToolEnd, str]:
-    """Return what a search for tall ships gave the model, and what its step `collect` told."""
+    """Return the model's result of a search for tall ships, and the text of its step `collect`."""
     chat.expects(
         supervisor=[Call("look_things_up", {"brief": "ships"})],
         research=[Call("search", {"queries": ["tall ship"]}), answer],
@@ -160,7 +160,7 @@ async def test_a_hostile_page_that_was_really_fetched_is_data(chat: Chat, servic
 async def test_a_page_that_is_slow_to_read_costs_its_passages_alone(
     chat: Chat, services: AsyncExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the search said of it counts instead, and the other pages are read."""
+    """The search's excerpt counts instead, and the other pages are read."""
     is_read = asyncio.Event()
 
     async def read(download: Download) -> PageText:

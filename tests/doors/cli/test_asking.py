@@ -23,7 +23,7 @@ from tests.support.places import ROOT
 
 
 def test_ask_prints_the_answer_only(stage: Stage, capsys: Captured) -> None:
-    """What the assistant says is all that goes to stdout; a notice is a remark."""
+    """Only the assistant's answer goes to stdout; a notice is a remark."""
     stage([*says("Hello there"), Notice(message="The shop is closed.")])
     assert command_line.main(["ask", "hi"]) == 0
     assert capsys.readouterr() == ("Hello there\n", "The shop is closed.\n")
@@ -107,7 +107,7 @@ def test_a_fault_of_the_caller_is_one_line(stage: Stage, capsys: Captured, argum
 
 
 def test_a_name_with_escapes_is_told_as_it_is_written(stage: Stage, capsys: Captured) -> None:
-    """What would steer a terminal stands in the line as an escape."""
+    """The line shows control characters as escapes."""
     stage()
     assert command_line.main(["ask", "hi", "--file", "a\x1b[31m\nb"]) == 2
     assert capsys.readouterr().err == "python -m app: no such file: a\\x1b[31m b\n"
@@ -220,7 +220,7 @@ def test_the_log_is_short_unless_asked_for(
 def test_a_model_out_of_reach_is_told_with_address_and_cause(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    """Who runs it reads which model at which address, and why; a password in the address is not shown."""
+    """The message names the model, its address and the cause; a password in the address is not shown."""
     for name, value in {
         "DATABASE_URL": f"sqlite:///{tmp_path}/dialogs.db",
         "LLM_MODEL": "openai:tiny",

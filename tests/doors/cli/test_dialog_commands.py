@@ -69,7 +69,7 @@ def test_a_command_of_a_dialog_prints_lines_or_json(capsys: Captured) -> None:
 @pytest.mark.usefixtures("house")
 @pytest.mark.needs("profile")
 def test_help_is_the_first_line_of_a_docstring(capsys: Captured) -> None:
-    """What a developer has to know of errors is not for an operator."""
+    """A developer's section on errors is not for an operator."""
     assert command_line.main(["shelf", "count", "--help"]) == 0
     out = capsys.readouterr().out
     assert "Count books." in out
@@ -78,7 +78,7 @@ def test_help_is_the_first_line_of_a_docstring(capsys: Captured) -> None:
 
 
 def test_a_broken_dialog_takes_no_command_with_it(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    """The command line is there as before; what is wrong is told by the command that needs the dialogs."""
+    """The command line works as before; the command that needs the dialogs reports the fault."""
 
     def broken() -> Mapping[str, Dialog]:
         raise ContractError("dialogs/broken.py is no dialog")

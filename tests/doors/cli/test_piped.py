@@ -28,7 +28,7 @@ def test_piped_chat_takes_a_line_as_a_message(stage: Stage, feed: Feed, capsys: 
 
 
 def test_piped_chat_goes_on_in_an_old_thread(stage: Stage, feed: Feed, capsys: Captured) -> None:
-    """Where something was said there is no greeting, so the welcome names the model; trouble shows in the exit code."""
+    """An old thread has no greeting, so the welcome names the model; trouble shows in the exit code."""
     stand_in = stage([Error(code="busy", text="Sorry.")], says("Fine"), lines=[line("user", "hi")])
     feed("one\ntwo\n")
     assert command_line.main(["chat", "--json"]) == 75

@@ -33,7 +33,7 @@ def printing(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], S
 
 
 def test_what_a_tool_prints_is_no_event(printing: Callable[[str], StandIn], capsys: Captured) -> None:
-    """With --json every line of stdout is an event; what is printed besides goes to stderr."""
+    """With --json every line of stdout is an event; all other output goes to stderr."""
     printing("talk")
     assert command_line.main(["ask", "hi", "--json"]) == 0
     out, err = capsys.readouterr()
@@ -51,7 +51,7 @@ def test_other_commands_keep_their_json_clean_too(printing: Callable[[str], Stan
 
 
 def test_stdout_is_itself_again(printing: Callable[[str], StandIn], capsys: Captured) -> None:
-    """What is printed after the command goes where it always went."""
+    """Output after the command goes to the usual stdout."""
     printing("talk")
     command_line.main(["ask", "hi", "--json"])
     capsys.readouterr()

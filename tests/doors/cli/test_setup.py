@@ -221,7 +221,7 @@ def strict(body: dict[str, Any]) -> Sequence[Chunk] | bytes:
 
 
 async def test_a_strict_template_takes_the_trial(home: Path, capsys: Captured) -> None:
-    """What a server tells of its window is shown; one with a single slot gets its observers before the dialog."""
+    """Setup shows a server's own window; a server with a single slot gets its observers before the dialog."""
     async with SmallServer(strict, 8192).open() as server:
         assert await run(model="tiny", base_url=server.url, yes=True) == 0
     told = capsys.readouterr().out
@@ -308,7 +308,7 @@ async def test_a_provider_that_needs_more_than_a_key_is_asked_itself(
 
 @pytest.mark.needs("orders")
 async def test_a_small_window_is_told_dialog_by_dialog(home: Path, capsys: Captured) -> None:
-    """What does not fit is named before anybody misses it; several slots need no setting."""
+    """Setup names the dialogs that do not fit; several slots need no setting."""
     async with SmallServer(strict, 2048, slots=4).open() as server:
         assert await run(model="tiny", base_url=server.url, yes=True) == 0
     told = capsys.readouterr().out
@@ -349,7 +349,7 @@ def test_everybody_reads_what_was_written(home: Path, monkeypatch: pytest.Monkey
 
 
 def test_settings_that_would_stumble_are_refused_at_once() -> None:
-    """Whoever writes a dialog reads what its settings lack, before an operator meets it."""
+    """A dialog's author reads the fault of its settings, before an operator meets it."""
 
     class Strict(BaseSettings):
         """Settings that know their own alone."""
@@ -384,7 +384,7 @@ async def test_ctrl_d_ends_it(home: Path, capsys: Captured, answers: Sequence[st
 
 
 async def test_ctrl_d_behind_the_model_keeps_it(home: Path) -> None:
-    """What is only offered can be left out so."""
+    """Ctrl-D skips an optional question."""
 
     async def ask(question: str, secret: bool) -> str:
         if "@BotFather" in question:
@@ -410,7 +410,7 @@ async def test_a_folder_that_cannot_be_written_to(home: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize("value", ["plain-1.0:x", "with space", "it's", 'say "x"', "a#b", "back\\slash", "", "ключ"])
 def test_values_come_back_as_they_were(home: Path, value: str) -> None:
-    """What is written is read alike by this command and by the settings."""
+    """This command and the settings read a written value alike."""
     write_env(home / ".env", {"X": value})
     assert dotenv_values(home / ".env")["X"] == read_env(home / ".env")["X"] == value
 

@@ -99,7 +99,7 @@ def test_a_name_brings_no_escapes_to_the_terminal(stage: Stage, capsys: Captured
 def test_check_names_the_setting_that_a_slip_meant(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
 ) -> None:
-    """A name in `.env` that is nearly one of ours, or of a dialog's, is a fault; what is for others is not."""
+    """A name in `.env` that is nearly one of ours, or of a dialog's, is a fault; a name of other programs is none."""
     (tmp_path / ".env").write_text("LLM_MODEL=local:rules\nREPLY_LENGHT=90\nSEARCH_TIMEOUTS=3\nOTEL_SERVICE_NAME=us\n")
     monkeypatch.chdir(tmp_path)
     assert command_line.main(["check", "--json"]) == 2
@@ -115,9 +115,9 @@ def test_check_names_the_setting_that_a_slip_meant(
 def test_a_setting_that_nobody_reads_is_a_fault(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
 ) -> None:
-    """Who leaves out the encryption and sets its key is told, before a file is made that everybody can read.
+    """An operator who leaves out the encryption and sets its key reads that, before a readable file is made.
 
-    A value that the example of a setting has says nothing.
+    A setting with its example's value is no fault.
     """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DATABASE_KEY", "0" * 64)
@@ -215,7 +215,7 @@ def test_forget_deletes_what_it_says(
 def test_what_a_deletion_would_leave_is_said_before(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
 ) -> None:
-    """Where a plug-in with rows is left out, nothing is deleted, and nobody is told that all is forgotten."""
+    """Without the plug-in of some rows nothing is deleted, and nobody reads that all is forgotten."""
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/dialogs.db")
     monkeypatch.setenv("LLM_MODEL", "local:rules")
     said_here(tmp_path / "dialogs.db", ("own", "ann"))

@@ -148,7 +148,7 @@ def test_what_is_no_answer_is_a_fault_of_the_caller(chat: Chat, run: Run) -> Non
 
 
 async def test_an_answer_is_for_the_question_that_was_seen(chat: Chat) -> None:
-    """Who answers what was answered elsewhere meanwhile does not answer what is asked next, however alike it is."""
+    """An answer to a question that was answered elsewhere does not answer the next question, however alike it is."""
     chat.speakers = with_shop(chat.speakers)
     chat.expects(supervisor=BEGIN, planner=[[Call("choose_order"), Call("choose_order")]])
     await chat.says("I want to return something")

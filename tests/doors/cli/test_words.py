@@ -1,4 +1,4 @@
-"""What the doors say of themselves: state for people, threads by their first line, the language, the demo's keys."""
+"""The doors' own texts: state for people, threads by their first line, the language, the demo's keys."""
 
 import asyncio
 import os
@@ -35,7 +35,7 @@ STATE = {
 
 @pytest.mark.needs("planner")
 def test_the_state_is_for_people() -> None:
-    """Words and titles, no names of the program; what is empty is left out."""
+    """Words and titles, no names of the program; empty parts are left out."""
     shown = "\n".join(state_of_talk(STATE, "en"))
     for text in ("your to-dos", "your profile", "experience – a nurse; skills – Go, Rust", "add milk", "4"):
         assert text in shown

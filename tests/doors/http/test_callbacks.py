@@ -1,4 +1,4 @@
-"""What an operator's server does: it lets the assistant speak, ends threads, and is pushed their memory."""
+"""An operator's server: it lets the assistant speak, ends threads, and receives their memory."""
 
 import asyncio
 import hashlib
@@ -175,7 +175,7 @@ async def test_a_push_of_a_process_that_died(
 
 
 async def test_a_push_outlives_a_restart_but_not_forget(assistant: Assistant, script: Script) -> None:
-    """What was not taken before the server ended is pushed by the next one, unless its thread was forgotten."""
+    """The next server pushes the refused callbacks of the last one, unless their thread was deleted."""
     script.add(supervisor=["Hello.", "Hello."])
     async with Service.open(Answer(status=503)) as down, pushing(assistant, down) as client:
         for thread in ("ann", "bob"):
@@ -190,7 +190,7 @@ async def test_a_push_outlives_a_restart_but_not_forget(assistant: Assistant, sc
 
 
 async def test_a_push_that_waits_has_no_copy(assistant: Assistant, script: Script) -> None:
-    """What is forgotten while a push waits is not pushed: somebody's part, or by another process the thread."""
+    """A waiting push leaves out deleted data: a user's part, or a thread that another process has deleted."""
     script.add(supervisor=["Hello, ann.", "Hello, bob.", "Hello."])
     async with Service.open(Answer(status=503)) as down, pushing(assistant, down) as client:
         for thread, user in (("team", "ann"), ("team", "bob"), ("alone", "alone")):

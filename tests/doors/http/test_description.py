@@ -1,4 +1,4 @@
-"""What `/openapi.json` promises holds, whatever a client sends."""
+"""The promises of `/openapi.json` hold for all requests."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""What conversations have found out of a user, over HTTP."""
+"""A user's long-term memory over HTTP."""
 
 import httpx
 import pytest
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.needs("recall", "planner")
 
 
 async def test_the_memory_of_a_user_is_read_and_deleted(assistant: Assistant, script: Script) -> None:
-    """A stopped thread leaves what was written in it, for its own key alone; what was deleted does not come back."""
+    """A stopped thread's memory stays, for its own key alone; deleted memory does not come back."""
     keys = f"shop:talk:{SHOP}, other:talk:{OTHER}"
     script.add(supervisor=[Call("plan_things", {"brief": "-"})])
     script.add(planner=[Call("add_todos", {"items": ["buy paint"]}), "It is on the list."])

@@ -29,7 +29,7 @@ LONG = {
 
 
 class Shown:
-    """What the screens of a visit have shown: as plain text, as events, as Markdown."""
+    """The output of a visit's screens: as plain text, as events, as Markdown."""
 
     def __init__(self, lang: str) -> None:
         self.plain, self.remarks, self.events, self.live = StringIO(), StringIO(), StringIO(), StringIO()

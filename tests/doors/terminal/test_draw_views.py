@@ -14,7 +14,7 @@ EVIL = "\x1b[2J\x9b31m\x07[red]x[/red]"
 
 
 def shown(*views: View | Interrupt, width: int = 60, colour: bool = False) -> str:
-    """Return what a terminal of this width shows."""
+    """Return the output on a terminal of this width."""
     system = "standard" if colour else None
     console = Console(file=StringIO(), force_terminal=True, width=width, color_system=system)  # type: ignore[arg-type]
     for view in views:
@@ -24,7 +24,7 @@ def shown(*views: View | Interrupt, width: int = 60, colour: bool = False) -> st
 
 
 def test_cards_are_numbered_and_their_links_seen() -> None:
-    """What can be called by number has it, and an address stands there in full."""
+    """Cards that the user can call by number show it, and an address stands there in full."""
     url = "https://shop.example/a/very/long/way/to/the/blue/shoes"
     cards = CardList(title="Orders", entries=[Entry("Blue shoes", "60 EUR", url), Entry("Hat", id="hidden")])
 
@@ -110,7 +110,7 @@ def test_what_looks_like_html_is_shown(text: str, seen: str) -> None:
 
 
 def test_a_list_with_gaps_keeps_its_numbers() -> None:
-    """What people call a to-do by is the number that is shown: Markdown would count the entries anew."""
+    """A to-do keeps its own number on the screen: Markdown would count the entries anew."""
     text, out = "Your list:\n1. milk\n3. bread\n\nAnything else?", StringIO()
     Console(file=out, width=40).print(markdown(text))
 

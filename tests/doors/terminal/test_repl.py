@@ -65,7 +65,7 @@ async def test_a_new_thread_greets_first(keys: PipeInput) -> None:
 
 
 async def test_a_visit_begins_with_a_greeting(keys: PipeInput) -> None:
-    """What the dialogs tell a user who comes back stands before the first prompt."""
+    """The dialogs' greeting of a returning user comes before the first prompt."""
     stand_in = StandIn(lines=SAID)
     stand_in.greets_with = "Today, Friday, 20 November\n10 am  dentist"
     shown, _ = await talk(stand_in, keys, CTRL_D)

@@ -18,7 +18,7 @@ from tests.support.simulated_time import now, simulated
 
 
 def painted(events: Sequence[Event], *, height: int = 20, closed: bool = True) -> str:
-    """Return what a terminal shows after these events, redrawing after each."""
+    """Return the terminal's screen after these events, redrawn after each."""
     stream = StringIO()
     console = Console(file=stream, force_terminal=True, width=41, height=height, color_system=None)
     screen = LiveMarkdown(console, "en")
@@ -47,7 +47,7 @@ def seen(written: str) -> str:
 
 
 async def test_the_message_takes_the_place_of_its_preview() -> None:
-    """The preview is redrawn in place; what stays is the message."""
+    """The preview is redrawn in place; only the message stays."""
     tokens = [Token(speaker="profile", text=text) for text in ("Hel", "lo **An", "n**\n\n- o", "ne")]
     message = Message(speaker="profile", text="Hello **Ann**\n\n- one")
     assert painted([TurnStart(text="hi"), *tokens, message]) == "profile\nHello Ann\n\n • one\n\n"

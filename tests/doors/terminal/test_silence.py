@@ -23,7 +23,7 @@ WORDS = "Are you still there?"
 
 
 async def test_a_silent_user_is_asked_above_the_prompt(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who has begun to type is not asked; once the line is empty they are, and what they enter then is answered."""
+    """A user who types is not asked; with an empty line they are, and their next line gets an answer."""
     monkeypatch.setattr(clocks, "DAY", range(24))
     chat.speakers = chat.speakers.with_defaults(silence=Silence(60))
     chat.expects(supervisor=["Welcome.", "Good."])

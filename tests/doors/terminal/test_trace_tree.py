@@ -40,7 +40,7 @@ def tree(events: Sequence[Event], *, closed: bool = False) -> str:
 
 
 def test_a_turn_is_a_tree_with_times_tokens_verdicts_and_reasons() -> None:
-    """Those who act are the branches; a call and its outcome are one leaf; a hand-over begins anew."""
+    """Those who act are the branches; a call and its outcome are one leaf; a handoff begins anew."""
     spent: dict[str, Any] = {"input_tokens": 300, "cached_tokens": 200, "output_tokens": 20, "ms": 250}
     assert (
         tree(

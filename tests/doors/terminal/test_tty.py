@@ -1,4 +1,4 @@
-"""What reaches the terminal besides answers, and what comes from it."""
+"""The terminal's output besides answers, and its input."""
 
 import asyncio
 import logging

@@ -17,7 +17,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def kept(path: Path) -> list[str]:
-    """Return what another visit finds, the latest first."""
+    """Return the typed lines that another visit finds, the latest first."""
     return list(Typed(TypedFile(path), lambda: "later").load_history_strings())
 
 
@@ -47,7 +47,7 @@ def test_it_does_not_grow_for_ever(path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe\n", b"5\n", b'{"me": 1}\n["a", 2]\n[]\n', b'["me"'])
 def test_a_broken_file_does_no_harm(path: Path, content: bytes) -> None:
-    """What is no entry is left out, and the next one is kept."""
+    """A broken entry is left out, and the next one is kept."""
     path.write_bytes(content)
     assert kept(path) == []
     Typed(TypedFile(path), lambda: "me").store_string("hi")
@@ -61,7 +61,7 @@ def test_a_file_that_cannot_be_used_does_no_harm(tmp_path: Path) -> None:
 
 
 def test_a_thread_is_forgotten(path: Path) -> None:
-    """What was typed in one thread goes, what was typed in another stays; no file is made for it."""
+    """The deleted thread's lines go, another thread's stay; no file is made for it."""
     TypedFile(path).forget("me")
     assert not path.exists()
     for thread in ("me", "work", "me"):

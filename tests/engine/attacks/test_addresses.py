@@ -71,7 +71,7 @@ METADATA = [
     "::169.254.169.254",
     "::ffff:0:169.254.169.254",
 ]
-"""Where clouds keep credentials and settings; `internal: true` does not open them."""
+"""Addresses of clouds' credentials and settings; `internal: true` does not open them."""
 SPELLED = [
     "http://2130706433/",
     "http://0x7f000001/",

@@ -1,4 +1,4 @@
-"""What was agreed is what is done: a question names things, and a yes counts for what they were when it was put."""
+"""A yes counts for the question as it was put: a question names things, and their later changes need a new yes."""
 
 from typing import Any
 

@@ -74,7 +74,7 @@ def words(events: list[Event]) -> str:
 
 
 def public(events: list[Event]) -> str:
-    """Return what the whole group can read."""
+    """Return the texts that the whole group can read."""
     return words([event for event in events if not isinstance(event, PrivateMessage)])
 
 
@@ -149,7 +149,7 @@ async def test_an_order_reaches_ones_own_and_no_others(group: Chat, order: str) 
 @pytest.mark.parametrize(("order", "kinds"), [(READS[0], ["todo"]), (READS[3], ["reminder"]), (READS[7], KINDS[2:])])
 @pytest.mark.needs("profile")
 async def test_ones_own_is_shown_to_oneself(group: Chat, order: str, kinds: list[str]) -> None:
-    """What is not shown to the group is shown to its owner; a shortcut does the same."""
+    """The owner sees the data that the group does not see; a shortcut does the same."""
     for text in (order, {"call list_todos": "show my list"}.get(order, order)):
         [private] = [event for event in await play(group, "ann", text) if isinstance(event, PrivateMessage)]
         assert private.user == "ann"
@@ -182,7 +182,7 @@ async def test_nobody_goes_on_with_anothers_dialog(group: Chat, word: str) -> No
 
 
 async def test_a_form_filled_in_the_group_stays_there(group: Chat) -> None:
-    """What Ann says aloud does not reach her own talks; what she said in private stays, and stays private."""
+    """Ann's public messages do not reach her own talks; her private messages stay, and stay private."""
     events = await play(group, "ann", 'call fill_form {"experience": "a nurse"}', "what do you know?")
 
     assert [word for word in EVERYTHING if word in words(events)] == []

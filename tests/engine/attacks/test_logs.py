@@ -1,4 +1,4 @@
-"""What people, models and tools say is in no log, whatever fails; nor is a secret."""
+"""No log has a text of people, models or tools, whatever fails; nor a secret."""
 
 import asyncio
 import gc

@@ -33,7 +33,7 @@ def test_a_forged_name_is_no_code(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_forged_text_is_a_text(name: str) -> None:
-    """What stands inside lists and objects is written as a literal."""
+    """Texts inside lists and objects are written as literals."""
     source = trace_test(Play([], {}, {"planner": {name: [name]}}))
     calls = [node.func for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     assert [ast.unparse(func) for func in calls] == ["chat.as_shipped", "chat.expects", "chat.borrows"]

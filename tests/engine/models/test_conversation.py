@@ -30,7 +30,7 @@ from tests.support.scripted_assistant import THREAD, said, todos
 
 @pytest.mark.needs("planner")
 async def test_a_conversation_with_a_tool_and_a_handover(mock: LLMock, tmp_path: Path) -> None:
-    """Streamed text, a streamed hand-over and a streamed tool call make a turn, in three requests."""
+    """Streamed text, a streamed handoff and a streamed tool call make a turn, in three requests."""
     mock.add(PLAN, calls("add_todos", items=["milk and bread and butter"]), says("Noted."), says("Gladly."))
     async with talk(tmp_path, mock.base_url()) as assistant:
         events = await turn(assistant, "put down milk")
@@ -84,7 +84,7 @@ async def test_the_provider_is_sent_what_the_protocol_knows(mock: LLMock, tmp_pa
 
 
 async def test_tokens_are_counted(tmp_path: Path) -> None:
-    """What a provider says a reply cost stands in the event, the cached part included."""
+    """The event has the provider's usage of a reply, the cached part included."""
     reply = [*odd_provider.words(TEXT), odd_provider.usage(1100, 7, 1024)]
     async with Provider.open(reply) as server, talk(tmp_path, server.url) as assistant:
         events = await turn(assistant, "hi")

@@ -182,7 +182,7 @@ async def test_a_refusal_is_told_to_the_operator(message: str, quoted: str, capl
 
 
 async def test_a_long_refusal_is_cut() -> None:
-    """What a server says has so many characters; of a refused key nothing is told."""
+    """A server's words have so many characters; the message of a refused key leaves them out."""
     prompt: list[AnyMessage] = [SystemMessage("You are kind."), HumanMessage("hello")]
     for status, characters in ((400, 300), (401, 100)):
         async with Provider.open(odd_provider.refuse(status, {"message": "so " * 500})) as server:

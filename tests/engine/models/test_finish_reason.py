@@ -79,14 +79,14 @@ def test_whole_replies(kind: str, metadata: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("kind", "metadata", "code"), CUTS)
 def test_cut_replies(kind: str, metadata: dict[str, Any], code: str) -> None:
-    """What was cut, filtered or paused stays as far as it came, and says so."""
+    """A cut, filtered or paused reply stays as far as it came, and says so."""
     message = streamed(kind, metadata).message()
     assert (message.text, message.response_metadata) == (TEXT, {CUT: code})
 
 
 @pytest.mark.parametrize(("kind", "metadata"), FAILED)
 def test_failed_replies(kind: str, metadata: dict[str, Any]) -> None:
-    """What failed, or ends in a known form without a word, is no reply, however much of it came."""
+    """A failed reply, or one that ends in a known form without a word, is none, however much of it came."""
     with pytest.raises(BrokenReply):
         streamed(kind, metadata).message()
 

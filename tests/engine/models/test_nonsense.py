@@ -46,7 +46,7 @@ async def test_nonsense_is_asked_for_again(tmp_path: Path, chunk: str, before: i
 
 
 async def test_nonsense_is_not_quoted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """What a provider sent in place of a reply is in no line of the log, nor in a library's warning."""
+    """No line of the log and no library's warning has a provider's nonsense in place of a reply."""
     garbled = ['{"choices": [{"index": 0, "delta": {"content": {"a": "secret"}}}]}']
     async with Provider.open(garbled, odd_provider.words(TEXT)) as server, talk(tmp_path, server.url) as assistant:
         with log_on_stderr(detailed=True):

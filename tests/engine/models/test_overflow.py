@@ -74,7 +74,7 @@ def models(url: str) -> Any:
 
 
 async def count(assistant: Assistant) -> int:
-    """Return how many messages the supervisor remembers."""
+    """Return the number of messages in the supervisor's history."""
     talk = (await assistant.graph.aget_state({"configurable": {"thread_id": "t"}})).values["talks"]["supervisor"]
     return len(talk["messages"])
 
@@ -94,7 +94,7 @@ async def test_a_message_that_is_too_long_is_told(tmp_path: Path, status: int, p
 
 @pytest.mark.parametrize(("message", "window", "prompt"), SAID)
 async def test_the_room_is_read_from_the_words(message: str, window: int | None, prompt: int | None) -> None:
-    """How much a model takes and how much it was given stands in words of many kinds."""
+    """Servers tell the model's window and the prompt's size in words of many kinds."""
     async with Provider.open(refuse(400, {"message": message})) as server:
         assert await overflow(server.url) == Overflow(window, prompt)
 
@@ -130,7 +130,7 @@ async def test_the_room_is_read_from_any_body(body: object) -> None:
 
 
 async def overflow(url: str) -> Overflow | None:
-    """Return how a request overflowed a server's model."""
+    """Return the overflow of a request to a server's model."""
     messages: list[AnyMessage] = [SystemMessage("You are kind."), HumanMessage("hi")]
     with pytest.raises(ModelUnavailable, match="too long") as failure:
         await reply_of([endpoint_model(url)], messages, [], Listener("supervisor", lambda event: None))
@@ -154,7 +154,7 @@ async def test_a_history_that_is_too_long_is_cut(tmp_path: Path) -> None:
 
 
 async def test_one_long_message_does_not_spoil_the_thread(tmp_path: Path) -> None:
-    """What no model can take is told; the next message is answered without it."""
+    """The user reads that a message is too long; the next message is answered without it."""
     async with Provider.open(small(400)) as server, stage(tmp_path / "t.db", models(server.url)) as application:
         await play(application, "hi")
         assert errors(await play(application, "word " * 200)) == ["model_retry", "too_long"]
@@ -180,7 +180,7 @@ async def test_a_roomier_fallback_is_asked_first(tmp_path: Path) -> None:
 
 
 def test_a_cut_leaves_no_call_without_its_answer() -> None:
-    """What is kept begins with a user message, and the last one is always there."""
+    """The kept history begins with a user message, and always has the last one."""
     call = AIMessage("", tool_calls=[{"name": "x", "args": {"a": "b" * 90}, "id": "1"}])
     turn: list[AnyMessage] = [HumanMessage("q" * 10), call, ToolMessage("t" * 90, tool_call_id="1"), AIMessage("a")]
     for length in range(1, 4 * len(turn) + 1):

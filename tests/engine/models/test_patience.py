@@ -1,4 +1,4 @@
-"""How long a user waits for a first word at most, whatever the models do: counted in simulated time."""
+"""The longest wait of a user for a first word, whatever the models do: counted in simulated time."""
 
 import pytest
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage

@@ -34,7 +34,7 @@ def served(mock: LLMock, monkeypatch: pytest.MonkeyPatch) -> LLMock:
 
 
 def endpoint(model: str, mock: LLMock, **options: Any) -> Endpoint:
-    """Return how the model is asked, which is tried once only."""
+    """Return the endpoint of the model, without retries."""
     return Endpoint(timeout=60, retries=0, base_url=mock.base_url() if model.startswith("openai") else None, **options)
 
 
@@ -51,7 +51,7 @@ def offers(mock: LLMock) -> list[dict[str, Any]]:
 
 
 async def work(assistant: Assistant, mock: LLMock) -> None:
-    """Play two turns, with a hand-over and a tool."""
+    """Play two turns, with a handoff and a tool."""
     mock.add(PLAN, says("What shall I put down?"))
     assert said(await turn(assistant, "something for the week")) == ["What shall I put down?"]
     mock.add(calls("add_todos", items=["milk"]), says("Noted."))
@@ -62,7 +62,7 @@ async def work(assistant: Assistant, mock: LLMock) -> None:
 
 @pytest.mark.parametrize("model", OTHERS)
 async def test_a_whole_conversation(served: LLMock, tmp_path: Path, model: str) -> None:
-    """Hand-over, tool and words work as with OpenAI; every request has one system part and roles in turns."""
+    """Handoff, tool and words work as with OpenAI; every request has one system part and roles in turns."""
     async with talk(tmp_path, model, served) as assistant:
         await work(assistant, served)
     assert len(offers(served)) == 4
@@ -154,7 +154,7 @@ async def test_a_cut_stream_is_asked_for_again(served: LLMock, model: str, kind:
 
 
 async def ask(model: str, mock: LLMock) -> str:
-    """Return what the model says to a greeting."""
+    """Return the model's answer to a greeting."""
     prompt: list[AnyMessage] = [SystemMessage("Be kind."), HumanMessage("hello")]
     return (await reply([make_model(model, endpoint(model, mock))], prompt, [], Listener("x", lambda _: None))).text
 
@@ -180,7 +180,7 @@ async def test_parameters_are_sent(served: LLMock) -> None:
 
 
 async def test_limits_of_ours_are_sent(served: LLMock) -> None:
-    """Where nothing is set, each provider is told how long a speaker's and an observer's reply may be."""
+    """Without a setting, each provider gets our limits of a speaker's and an observer's reply."""
     served.add(Reply(text="Yes.", times=None, match=Match()))
     for model in EVERY:
         models = make_models(model, {}, None, endpoint(model, served))

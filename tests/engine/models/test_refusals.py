@@ -45,7 +45,7 @@ def models(url: str, **parameters: Any) -> Models:
 
 
 async def said(model: Model, prompt: list[AnyMessage] = PROMPT, **options: Any) -> str:
-    """Return what a model answers to a request with all its extras."""
+    """Return a model's answer to a request with all its extras."""
     return (await reply([model], prompt, [TOOL], Listener("x", lambda _: None, thread="t", **options))).text
 
 
@@ -66,7 +66,7 @@ async def test_what_a_server_refuses_is_left_out(kind: str) -> None:
 
 @pytest.mark.parametrize("status", [403, 404, 406, 500, 501])
 async def test_a_refusal_may_have_any_status(status: int) -> None:
-    """What it names is left out of the next request; the same request is not made again."""
+    """The next request leaves out the named field; the same request is not made again."""
     async with Provider.open(refusing("stream_options", body=BODIES["chinese"], status=status)) as server:
         assert await said(models(server.url).default) == "Hello there"
         assert [extras(body) for body in server.bodies] == [EXTRAS, EXTRAS - {"stream_options"}]
@@ -181,7 +181,7 @@ async def test_what_is_not_ours_is_not_asked_again(message: str) -> None:
 
 
 async def test_all_roles_learn_together() -> None:
-    """What one role was refused none is refused again, not even one that asks at the same time."""
+    """A refusal to one role is a lesson for all, even for one with a request at the same time."""
     async with Provider.open(refusing("stream_options", body=BODIES["fastapi"], status=422)) as server:
         made = models(server.url)
         chains = [made.chain("planner")[0], made.chain(OBSERVER)[0]]
@@ -212,7 +212,7 @@ async def test_what_is_written_down_is_not_learnt_again() -> None:
     ],
 )
 async def test_a_content_that_is_empty_is_filled(message: str) -> None:
-    """Beside a call there are no words; who refuses nothing gets a blank, and who refuses that, a mark."""
+    """Beside a call there are no words; a server that refuses an empty text gets a blank, and then a mark."""
     async with Provider.open(wanting_content(message)) as server:
         model = models(server.url).default
         for _ in range(2):
@@ -365,7 +365,7 @@ async def test_an_option_that_a_client_does_not_know_is_left_out() -> None:
 
 
 class Busy(Exception):
-    """What a client raises for a status; one of those that never ask again."""
+    """A client's exception for a status, without retries."""
 
     def __init__(self, status: int, **headers: str) -> None:
         super().__init__("busy")
@@ -396,7 +396,7 @@ class Failing(LocalChat):
 def test_a_busy_server_is_asked_again_after_the_time_that_it_wants(
     failures: list[Exception], seconds: float | None
 ) -> None:
-    """Whatever its client does: twice, within 25 seconds; what would take longer, or is no pause, is told at once."""
+    """With any client: twice, within 25 seconds; a longer pause, or a wrong one, is an error at once."""
     model = Model("m", Failing(failures=[*failures]), retries=2, first_seconds=60)
 
     async def ask() -> float:

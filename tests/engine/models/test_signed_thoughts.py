@@ -17,7 +17,7 @@ from tests.support.scripted_assistant import THREAD, said, stage, todos
 pytestmark = pytest.mark.needs("planner")
 
 SECRET, SEAL = "They want milk, I think.", "c2VhbA=="
-"""What a model thinks, and the signature of it (base64)."""
+"""A model's reasoning, and its signature (base64)."""
 MILK = {"items": ["milk"]}
 NAMES = {"anthropic": "claude-opus-4-5", "google_genai": "gemini-3-pro-preview"}
 

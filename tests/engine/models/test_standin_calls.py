@@ -1,4 +1,4 @@
-"""What the tools make of a language model's calls for what people say, through the whole graph."""
+"""The tools with a language model's calls for people's sentences, through the whole graph."""
 
 from pathlib import Path
 

@@ -8,7 +8,7 @@ from agents.models.answer import AnswerText, answer_in
 
 
 def streamed(text: str, pieces: random.Random, *, headless: bool = False) -> str:
-    """Return what is shown of a text that comes in pieces of one to five characters."""
+    """Return the shown part of a text that comes in pieces of one to five characters."""
     reader, shown = AnswerText(headless=headless), ""
     while text:
         size = pieces.randint(1, 5)

@@ -1,4 +1,4 @@
-"""What each form of request and reply wants, against strict servers: what comes back, and in which form one asks."""
+"""Each form of request and reply, against strict servers: the data sent back, and the form of the request."""
 
 import json
 from collections.abc import Callable
@@ -27,7 +27,7 @@ TOOL = {"type": "function", "function": {"name": "f", "description": "F.", "para
 
 
 def endpoint(url: str) -> Endpoint:
-    """Return how a server is asked, which is tried once only."""
+    """Return the endpoint of a server, without retries."""
     return Endpoint(key=SecretStr("key"), base_url=url, timeout=60, retries=0)
 
 

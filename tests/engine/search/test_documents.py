@@ -55,12 +55,12 @@ def manual(tmp_path: Path) -> Path:
 
 
 def found(index: DocumentIndex, query: str) -> list[str]:
-    """Return where a query leads to."""
+    """Return the places that a query finds."""
     return [passage.url for passage in index.search(query, 5, "en")]
 
 
 def test_markdown_has_a_section_for_each_heading() -> None:
-    """A title names the headings above it; what stands in code is no heading."""
+    """A title names the headings above it; a line of code is no heading."""
     assert [(part.title, part.anchor) for part in markdown_sections(GUIDE)] == [
         ("Shop", "shop"),
         ("Shop › Returns", "returns"),
@@ -113,7 +113,7 @@ def test_a_long_section_is_cut_between_paragraphs() -> None:
 
 
 def test_a_folder_is_indexed_step_by_step(index: DocumentIndex, manual: Path) -> None:
-    """What is new or changed is read, what is gone is taken out, the rest is left alone."""
+    """New and changed files are read, deleted ones are taken out, the others are left alone."""
     steps: list[tuple[int, int, str]] = []
     first = index_folder(index, manual, "https://docs.example/", lambda *step: steps.append(step))
 
@@ -146,7 +146,7 @@ def test_a_hit_has_the_day_of_its_file(index: DocumentIndex, manual: Path) -> No
 
 
 def test_a_damaged_file_is_named_and_the_rest_is_read(index: DocumentIndex, manual: Path) -> None:
-    """What it held before stays until it can be read again."""
+    """Its old contents stay until it can be read again."""
     index_folder(index, manual, "", silent)
     (manual / "more" / "warranty.pdf").write_bytes(b"%PDF-1.4 broken")
 

@@ -41,7 +41,7 @@ async def test_no_spelling_leads_inside(url: str) -> None:
 
 @pytest.mark.parametrize("address", [INSIDE[0], INSIDE[3], INSIDE[6], *METADATA[:2]])
 async def test_a_name_that_leads_inside_is_refused(address: str) -> None:
-    """What counts is the address that a name has; it is also the one that is connected to."""
+    """The check uses the address of the name, and the connection goes to the same address."""
     async with Fetcher(resolver=resolver_of(address)) as fetcher:
         with pytest.raises(FetchError, match="may not be reached"):
             await fetcher.page("http://page.example/")
@@ -103,7 +103,7 @@ async def test_no_cookie_goes_from_one_request_to_the_next() -> None:
 
 
 async def test_a_page_becomes_text() -> None:
-    """Menus and scripts are gone, title and date are known; what looks like a tag was text."""
+    """Menus and scripts are gone, title and date are known; a text that looks like a tag stays."""
     page = await page_text(Download("https://k.example", "text/html", ARTICLE))
 
     assert (page.title, page.published) == ("Knots", "2026-10-01")

@@ -1,4 +1,4 @@
-"""Where a remote tool may reach: its own service, whatever a file, a model, a name server or a redirect says."""
+"""A remote tool reaches its own service alone, whatever a file, a model, a name server or a redirect says."""
 
 import socket
 from collections.abc import AsyncIterator
@@ -51,7 +51,7 @@ FORBIDDEN_WITHIN = [url for url in TRICKS if "169.254" in url or "fe80" in url o
 
 @pytest.mark.parametrize("url", TRICKS)
 async def test_tricks_are_refused(url: str) -> None:
-    """No service can be described at such an address; what only a name server can tell is refused when it is used."""
+    """No service can have such an address; a name that leads to one is refused at its use."""
 
     async def use() -> None:
         async with guarded_client(policy_of(url, internal=False), headers={}, timeout=60) as client:

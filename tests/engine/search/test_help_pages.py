@@ -18,7 +18,7 @@ ASKED = {
 @pytest.mark.parametrize("lang", ASKED)
 @pytest.mark.needs("research")
 async def test_the_stand_in_quotes_the_help_pages(lang: str, tmp_path: Path) -> None:
-    """It repeats what stands there and says where; what does not stand there it does not know."""
+    """It quotes the pages with their places; beyond the pages it knows nothing."""
     question, quoted, place = ASKED[lang]
     settings = Settings(_env_file=None, database_url=f"sqlite:///{tmp_path / 'fresh.db'}", app_lang=lang)
     async with open_assistant(settings) as assistant:

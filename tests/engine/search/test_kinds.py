@@ -124,7 +124,7 @@ def test_a_harmful_package_is_one_line(name: str, make: Callable[[], bytes]) -> 
     ],
 )
 def test_tables_and_data(name: str, text: str, sections: list[DocumentSection]) -> None:
-    """Rows and values stand with their names; what is not what its name says is text."""
+    """Rows and values stand with their names; a file of another kind than its name is text."""
     assert sections_of(name, text.encode()) == sections
 
 
@@ -221,7 +221,7 @@ def test_a_long_line_is_cut_as_it_is_read() -> None:
 
 @pytest.mark.slow
 def test_a_large_text_is_read_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is large is bounded like a package: in time and memory."""
+    """A large text has the limits of a package: in time and memory."""
     monkeypatch.setattr(reading, "PATIENCE", 0)
     with pytest.raises(Unreadable, match="not read within 0 seconds"):
         sections_of("deep.html", b"<div><p>word</p>" * 1_000_000)

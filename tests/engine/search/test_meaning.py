@@ -1,4 +1,4 @@
-"""What people mean: slips of typing, synonyms, the language of the question, a folder that is watched."""
+"""The meaning of a query: slips of typing, synonyms, the language of the question, a watched folder."""
 
 import asyncio
 from pathlib import Path
@@ -34,7 +34,7 @@ def index(tmp_path: Path, folder: Path) -> DocumentIndex:
 
 
 def found(index: DocumentIndex, query: str, lang: str = "en") -> list[str]:
-    """Return where a query leads to."""
+    """Return the places that a query finds."""
     return [passage.url for passage in index.search(query, 5, lang)]
 
 
@@ -59,7 +59,7 @@ def test_a_slip_finds_what_was_meant(index: DocumentIndex, query: str, first: st
 
 @pytest.mark.parametrize("query", ["unicorn", "mall", "xx", "postal", "паркет"])
 def test_another_word_is_no_slip(index: DocumentIndex, query: str) -> None:
-    """What is not there is not found, however much it looks like something that is."""
+    """A missing word is not found, however much it looks like a present one."""
     assert found(index, query) == []
 
 
@@ -105,7 +105,7 @@ def test_synonyms_of_ones_own(index: DocumentIndex, tmp_path: Path) -> None:
 async def test_a_folder_is_watched(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is new, changed or gone is found without a further command; where nothing has changed nothing is read."""
+    """New, changed and deleted files count without a further command; without a change nothing is read."""
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/watched.db")
     monkeypatch.setenv("APP_LANG", "en")
     index = DocumentIndex(tmp_path / "watched.documents.db")

@@ -1,4 +1,4 @@
-"""What nobody can take back is not broken off: a stop lands after it, and the user and the model know what was done."""
+"""A stop comes after an irreversible write, not within it, and the user and the model know of the write."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -76,7 +76,7 @@ async def test_a_stop_lands_after_what_cannot_be_taken_back(assistant: Assistant
 
 
 async def test_a_turn_gives_way_after_its_tools(assistant: Assistant, script: Script) -> None:
-    """A turn that is to give way asks its model no more once its tools are done; what they gave is kept."""
+    """A turn that must give way calls its model no more after its tools; their results are kept."""
     script.add(supervisor=[PLAN], planner=[Call("list_todos"), "never asked for"])
     events: list[Event] = []
     async for event in assistant.play(Turn(thread=THREAD, text="something for the week")):
@@ -89,7 +89,7 @@ async def test_a_turn_gives_way_after_its_tools(assistant: Assistant, script: Sc
 
 
 async def test_an_answer_that_is_spoken_does_not_give_way(assistant: Assistant, script: Script) -> None:
-    """What is being said is said to its end."""
+    """The answer goes on to its end."""
     script.add(supervisor=["One two three"])
     events: list[Event] = []
     async for event in assistant.play(Turn(thread=THREAD, text="count")):

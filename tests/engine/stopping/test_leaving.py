@@ -1,4 +1,4 @@
-"""Whoever stops reading a turn, or closes it, leaves the thread usable."""
+"""A reader who stops reading a turn, or closes it, leaves the thread usable."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What was shown is what is kept, wherever an answer is stopped."""
+"""A stop at any place keeps exactly the shown part of an answer."""
 
 import asyncio
 import time
@@ -86,7 +86,7 @@ async def test_a_dialog_that_is_stopped_keeps_the_conversation(assistant: Assist
 
 @pytest.mark.needs("planner")
 async def test_a_dialog_that_is_stopped_in_its_first_step_has_begun(assistant: Assistant, script: Script) -> None:
-    """What had given it the message is kept as if that step had come to its end: the next message is the dialog's."""
+    """The handoff to it is kept as if its step had come to its end: the next message is the dialog's."""
     script.gates["planner"] = Gate(1)
     script.add(planner=["What shall I put down?", "Noted."], observer=["stay"])
     await play_until(assistant, "Start a to-do list", word("shall"))
@@ -189,7 +189,7 @@ async def test_what_a_stop_left_unanswered_is_told(assistant: Assistant, script:
 
 @pytest.mark.needs("planner")
 async def test_what_was_begun_is_not_offered_as_undone(assistant: Assistant, script: Script) -> None:
-    """After an introduction nothing shows that the stop came first; what was written by then is not said to be open."""
+    """After an introduction nothing shows that the stop came first; a write by then does not count as open."""
     script.add(
         supervisor=[PLAN],
         planner=[["Let me see.", Call("list_todos")], Call("add_todos", {"items": ["milk"]}), "On it."],
@@ -203,7 +203,7 @@ async def test_what_was_begun_is_not_offered_as_undone(assistant: Assistant, scr
 
 
 async def test_a_stop_after_the_answer_takes_nothing_back(assistant: Assistant, script: Script) -> None:
-    """What was answered in full is not marked as interrupted by a stop that comes too late."""
+    """A stop that comes too late does not mark a full answer as interrupted."""
     script.add(supervisor=["One two"])
     events = await play_until(assistant, "count", lambda event: isinstance(event, Message))
     assert messages(events) == [("supervisor", "One two", False)]

@@ -1,4 +1,4 @@
-"""What conversations may need: a shop."""
+"""Fixtures of conversations: a shop."""
 
 import pytest
 

@@ -20,7 +20,7 @@ Check = Callable[[Scene], Verdict]
 
 @pytest.fixture
 def seen() -> list[tuple[str, str]]:
-    """What the observer has seen: who held the conversation, and the user's words."""
+    """The observer's views: the holder of the conversation, and the user's words."""
     return []
 
 
@@ -43,7 +43,7 @@ def stays(text: str) -> Verdict:
 
 
 async def test_it_sees_what_the_gate_spares_others(chat: Chat, seen: list[tuple[str, str]]) -> None:
-    """It is asked with the supervisor, at a hand-over and for an answer that fits; it adds no call of a model."""
+    """It is asked with the supervisor, at a handoff and for an answer that fits; it adds no call of a model."""
     watching(chat, seen, stays)
     chat.expects(supervisor=["Hello."], profile=["What do you do?", "Well.", "Fine."])
     await chat.says("hi", "get to know me", "a nurse", "in a clinic")
@@ -87,7 +87,7 @@ async def test_the_gate_may_spare_it_where_it_allows_that(chat: Chat, seen: list
 async def test_a_binding_verdict_goes_straight_to_the_dialog(
     chat: Chat, seen: list[tuple[str, str]], binding: bool
 ) -> None:
-    """Where the supervisor's model decides on switches, a binding verdict needs no call of it."""
+    """If the supervisor's model decides on switches, a binding verdict needs no call of it."""
     chat.settings = chat.settings.model_copy(update={"direct_switch": False})
     verdict = Verdict("switch", "planner", "lists are elsewhere", binding=binding)
     watching(chat, seen, lambda text: verdict if "list" in text else STAY, always="dialogs")
@@ -120,7 +120,7 @@ async def test_it_takes_the_supervisors_draft_back(chat: Chat, seen: list[tuple[
 
 
 async def test_what_a_tool_alone_would_hear(chat: Chat, seen: list[tuple[str, str]]) -> None:
-    """Where its own test holds, words are no answer to a tool's question, so that it sees them; ways out stay free."""
+    """Words that meet an observer's own test are no answer to a tool's question; ways out stay free."""
     watching(chat, seen, lambda text: Verdict("person", reason="in danger"), when=lambda scene: "hurt" in scene.text)
     chat.speakers = watched(with_shop(chat.speakers), chat.observers)
     ask = Call("ask_address", {})

@@ -29,7 +29,7 @@ REPORT = Quoted(kind="file", by="report.txt", text="", origin=Origin.FILE, file=
 
 
 def pictures_in(asked: Asked) -> list[int]:
-    """Return how many pictures each message of a prompt shows."""
+    """Return the number of pictures in each message of a prompt."""
     return [str(message.content).count("'type': 'image'") for message in asked.messages]
 
 
@@ -91,7 +91,7 @@ async def test_a_document_is_data(chat: Chat) -> None:
 @pytest.mark.usefixtures("shop")
 @pytest.mark.needs("planner")
 async def test_a_picture_without_words_answers_no_question(chat: Chat) -> None:
-    """What its mark says is no value of a form; the model looks at the picture."""
+    """The picture's mark is no value of a form; the model looks at the picture."""
     chat.script.sees = True
     chat.expects(supervisor=BEGIN, planner=[Call("ask_address"), "A nice house."])
     await chat.says("Fetch it", "zip: 8001")
@@ -134,7 +134,7 @@ async def test_a_picture_that_a_server_refuses() -> None:
 
 
 async def test_a_server_that_refuses_all_is_asked_twice() -> None:
-    """What is wrong is not the picture."""
+    """The picture is not the fault."""
     message = HumanMessage("What is this?", additional_kwargs=notes(pictures=[SHOWN]))
     async with Provider.open(refuse(400, {"message": "No."})) as server:
         model = replace(endpoint_model(server.url), images=True)
@@ -155,6 +155,6 @@ async def test_a_server_that_refuses_all_is_asked_twice() -> None:
     ],
 )
 def test_a_picture_is_known_by_its_bytes(data: bytes, kind: str | None) -> None:
-    """A name and a type say nothing; what is no picture that models take, or is too large, is none."""
+    """A name and a type say nothing; a file that models do not take as a picture, or a too large one, is none."""
     block = picture(data)
     assert (block and block.get("mime_type")) == kind

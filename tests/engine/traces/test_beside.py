@@ -1,4 +1,4 @@
-"""What is shown beside a question: the answer to a plain request, and what other tools of the same reply found."""
+"""The output beside a question: the answer to a plain request, and the views of the reply's other tools."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -103,7 +103,7 @@ async def test_a_history_stays_valid_meanwhile(chat: Chat, plain: str) -> None:
 
 
 async def test_a_form_is_filled_in_around_a_plain_request(chat: Chat) -> None:
-    """What was filled in stays, what is asked for is still asked for, and a second question waits its turn."""
+    """The filled fields stay, the open field stays open, and a second question waits its turn."""
     chat.finds(current_time=["It is nine."])
     chat.expects(supervisor=BEGIN, planner=[[Call("ask_address"), Call("choose_order")], "Done."])
 
@@ -131,7 +131,7 @@ async def test_a_form_is_filled_in_around_a_plain_request(chat: Chat) -> None:
 
 
 async def test_home_leaves_a_question(chat: Chat) -> None:
-    """Who goes home does not want to choose; the call is answered as not chosen."""
+    """A user who goes home does not want to choose; the call's result is that nothing was chosen."""
     chat.expects(supervisor=BEGIN, planner=[Call("choose_order")])
     trace = await chat.says("I want to return something", "home")
 
@@ -170,7 +170,7 @@ async def test_without_a_key_a_question_outlasts_a_plain_request(tmp_path: Path)
 
 @pytest.mark.parametrize("question_first", [False, True])
 async def test_a_view_is_shown_before_the_question_of_another_tool(chat: Chat, question_first: bool) -> None:
-    """What the user may need to answer is on the screen first, in whatever order the tools were called.
+    """A view that the user may need for an answer is on the screen first, in any order of the tools' calls.
 
     Only the options have numbers, which the user answers with.
     """

@@ -42,7 +42,7 @@ async def listed(chat: Chat) -> list[str]:
 
 
 async def heard(chat: Chat) -> list[str]:
-    """Return what the planner's history has of the user."""
+    """Return the user's messages in the planner's history."""
     return [message.text for message in await chat.messages("planner") if message.type == "human"]
 
 

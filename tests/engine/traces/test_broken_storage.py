@@ -140,7 +140,7 @@ async def test_a_full_disk_loses_no_message(chat: Chat) -> None:
 
 
 async def test_a_deleted_file_is_noticed(chat: Chat) -> None:
-    """What is said into a file that nobody can find any more would be lost without a word."""
+    """Messages in a deleted file would be lost without a word."""
     chat.expects(supervisor=["Hello!"])
     async with chat.assistant() as assistant:
         await play(assistant, "Hi")

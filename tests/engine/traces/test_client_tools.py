@@ -26,7 +26,7 @@ async def brings(chat: Chat, *results: ClientResult, **more: Any) -> str:
 
 
 def requests(chat: Chat) -> list[tuple[str, object]]:
-    """Return what the client was asked for last."""
+    """Return the last calls for the client."""
     return [(event.name, event.args) for event in chat.events if isinstance(event, ToolRequest)]
 
 
@@ -50,7 +50,7 @@ async def test_the_same_speaker_goes_on_with_the_results(chat: Chat) -> None:
 
 
 async def test_other_ids_are_read_by_place(chat: Chat) -> None:
-    """A client may have ids of its own; what fits no call is no result."""
+    """A client may have ids of its own; a result without a call is none."""
     chat.expects(supervisor=[[ROME, OSLO], "Fine."])
     await says(chat, "the weather")
     assert "no longer" in await brings(chat, ClientResult(call="x", text="sun"))
@@ -60,7 +60,7 @@ async def test_other_ids_are_read_by_place(chat: Chat) -> None:
 
 
 async def test_a_client_that_never_comes_back(chat: Chat) -> None:
-    """What the user says next is heard, and the calls have failed; so has one whose result is missing."""
+    """The user's next message counts, and the calls have failed; so has a call without its result."""
     chat.expects(supervisor=[[ROME, OSLO], [ROME, OSLO], "No weather today."])
     await says(chat, "the weather")
     await says(chat, "are you there")

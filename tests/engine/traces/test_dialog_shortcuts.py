@@ -20,7 +20,7 @@ BEGIN = Call("get_acquainted", {"brief": "-"})
 
 
 def model_calls(chat: Chat) -> list[int]:
-    """Return how many models each turn asked."""
+    """Return the number of model calls of each turn."""
     return [event.model_calls for event in chat.events if isinstance(event, TurnEnd)]
 
 
@@ -144,7 +144,7 @@ async def test_no_go_on_gives_the_message_back_to_the_dialog(chat: Chat) -> None
 )
 @pytest.mark.needs("planner")
 async def test_no_gives_the_message_back_to_the_supervisor(chat: Chat, wish: str, no: str, lang: str) -> None:
-    """Where no dialog led, the supervisor's model decides on the message after all."""
+    """Without an active dialog before, the supervisor's model decides on the message after all."""
     chat.expects(planner=["What shall I put on it?"], supervisor=["A list of what, then?"])
 
     assert (
@@ -168,7 +168,7 @@ async def test_go_on_alone_is_for_the_new_dialog(chat: Chat) -> None:
 
 
 async def test_the_setting_lets_the_supervisor_decide(chat: Chat) -> None:
-    """With DIRECT_SWITCH off every hand-over is a decision of the supervisor's model."""
+    """With DIRECT_SWITCH off every handoff is a decision of the supervisor's model."""
     chat.settings = chat.settings.model_copy(update={"direct_switch": False})
     chat.expects(supervisor=["First tell me your name."])
 

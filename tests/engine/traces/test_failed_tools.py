@@ -112,7 +112,7 @@ async def test_a_tool_that_does_not_work_ends_in_help(chat: Chat, name: str) -> 
 
 
 async def test_the_question_stands_alone(chat: Chat) -> None:
-    """What points back at the talk is told with the message before it; what is clear stays as it is."""
+    """A question that points back comes with the message before it; a clear one stays unchanged."""
     with_weather(chat)
     broken = Call("weather", {"city": "Ulm"})
     chat.expects(supervisor=[PLAN], planner=["Where?", broken, "No idea.", broken, "No idea."])
@@ -132,7 +132,7 @@ async def test_the_question_stands_alone(chat: Chat) -> None:
 async def test_a_model_rewrites_a_question_that_points_back(
     chat: Chat, lang: str, first: str, second: str, rewritten: str
 ) -> None:
-    """It is shown what was said before as data; what is clear by itself costs no such call."""
+    """It reads the earlier messages as data; a clear question costs no such call."""
     with_weather(chat)
     broken = Call("weather", {"city": "Bonn"})
     chat.expects(

@@ -1,4 +1,4 @@
-"""What a user has agreed to have deleted is carried out and told, whatever comes behind the wish or again."""
+"""A confirmed deletion is carried out and told, with any message after the wish, and after a repetition."""
 
 from agents.conversation.forgetting import EVERYTHING
 from agents.events import Message
@@ -10,7 +10,7 @@ from prompts import phrase
 
 
 async def said(assistant: Assistant, id: str, text: str) -> list[str]:
-    """Return what is said to a message."""
+    """Return the answer to a message."""
     events = [event async for event in assistant.play(Turn(thread="ann", id=id, text=text))]
     return [event.text for event in events if isinstance(event, Message)]
 
@@ -47,7 +47,7 @@ async def test_a_setting_is_forgotten_and_not_undone(chat: Chat) -> None:
 
 
 async def test_what_was_deleted_already_is_not_deleted_again(chat: Chat) -> None:
-    """Another process may meet the same wish; what was said since stays."""
+    """Another process may meet the same wish; later messages stay."""
     chat.expects(supervisor=["Nice to meet you."])
     await chat.says("hello you there")
     async with chat.assistant() as assistant:

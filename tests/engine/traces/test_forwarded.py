@@ -33,7 +33,7 @@ async def test_a_forwarded_number_answers_no_question(chat: Chat) -> None:
     ],
 )
 async def test_forwarded_words_do_nothing_by_themselves(chat: Chat, text: str, source: str) -> None:
-    """What the user may say in a word, somebody else may not; the dialog's model is asked about it."""
+    """The user's short commands are none in forwarded words; the dialog's model decides about them."""
     chat.expects(supervisor=[PLAN], planner=[[MILK], "Noted.", "I have read it."], observer=["stay"])
     await chat.says("put milk on the list")
     assert (await chat.says(text, source=source)).endswith(told("planner: I have read it."))

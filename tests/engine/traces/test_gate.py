@@ -78,7 +78,7 @@ async def test_the_log_knows_what_observers_found(chat: Chat) -> None:
 
 @pytest.mark.needs("planner")
 async def test_the_log_knows_what_a_dialog_gave_back(chat: Chat) -> None:
-    """What the gate let pass and the dialog gave back is a change of subject that nobody watched."""
+    """A message that the gate let pass and the dialog handed back is a missed change of subject."""
     chat.gate = always(0.0)
     chat.expects(
         supervisor=[BEGIN, "It is noon."],

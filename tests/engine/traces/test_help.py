@@ -41,7 +41,7 @@ def asks(chat: Chat, query: str, reply: str = "There you are.") -> None:
 
 
 def answers(chat: Chat) -> list[str]:
-    """Return what help has said."""
+    """Return the answers of the help."""
     return [event.object for event in chat.events if isinstance(event, ToolEnd) and event.tool == "assistant_help"]
 
 
@@ -131,7 +131,7 @@ async def test_a_model_that_does_not_know_passes_on(chat: Chat, llmock: LLMock, 
 
 
 async def test_a_webhook_answers(chat: Chat) -> None:
-    """It is asked by POST with the secret and an opaque name of the thread; what it says is cleaned and marked."""
+    """It gets a POST with the secret and an opaque name of the thread; its answer is cleaned and marked."""
     async with Webhook.open({"answer": "8849\u202e\x1b[31m metres\n\n\n\nor so." + "!" * 5000}) as hook:
         chat.settings = settings(help_chain="webhook", help_webhook_url=hook.url, help_webhook_secret="hush")
         asks(chat, EVEREST)
@@ -180,7 +180,7 @@ async def test_a_webhook_that_does_not_answer_passes_on(chat: Chat, fault: str) 
     ("lang", "mark"), [("en", "[passed on to a person] I cannot"), ("ru", "[передано человеку] Сам я")]
 )
 async def test_a_person_is_the_last_link(chat: Chat, lang: str, mark: str) -> None:
-    """What nobody knows is written down for a person, and the user learns that."""
+    """A question without an answer is noted for a person, and the user learns that."""
     chat.settings = settings(help_chain="pages,person")
     asks(chat, EVEREST)
     await chat.says(EVEREST, lang=lang)

@@ -1,4 +1,4 @@
-"""Whoever wrote it: no text but our own stands in a system message, and none can end the block it stands in."""
+"""No foreign text stands in a system message, whoever wrote it, and none can end the block it stands in."""
 
 from collections import defaultdict
 from dataclasses import replace

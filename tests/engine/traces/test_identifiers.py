@@ -88,7 +88,7 @@ def test_a_model_reads_that_names_are_numbers() -> None:
 
 
 async def test_what_the_user_sees_is_masked_for_the_model(chat: Chat) -> None:
-    """The screen and the notes of a hand-over name a thing by the number of its result, never by its identifier."""
+    """The screen and the notes of a handoff name a thing by the number of its result, never by its identifier."""
 
     @traits(result=shop_tools.Order)
     @tool(response_format="content_and_artifact")
@@ -189,7 +189,7 @@ async def test_a_button_is_not_what_the_user_wrote(chat: Chat) -> None:
 
 
 async def test_a_known_number_is_the_number(chat: Chat) -> None:
-    """What has been given as a number means that, however the user writes it; an old one means nothing new."""
+    """A given number keeps its meaning, however the user writes it; an old one means nothing new."""
     given(chat, shop_tools.TOOLS)
     calls: list[Line] = [Call("find_orders", {"name": "hat"}), Call("submit_return", {"order": "#1"}), "Sent back."]
     chat.expects(supervisor=BEGIN, planner=calls)
@@ -199,7 +199,7 @@ async def test_a_known_number_is_the_number(chat: Chat) -> None:
 
 
 def test_a_schema_allows_both() -> None:
-    """What the model gives is a number or a text, without a choice within a choice; what it gets is a number.
+    """The model writes a number or a text, without a choice within a choice; it reads a number.
 
     The built-in rules take it for an identifier.
     """

@@ -50,7 +50,7 @@ async def begun(chat: Chat, history: History = "summarise", patience: float = 10
 
 
 def prompt_of(chat: Chat) -> str:
-    """Return what the model was last asked, but for its role."""
+    """Return the model's last prompt without its role."""
     return "\n".join(message.text for message in chat.script.asked[-1].messages[1:])
 
 
@@ -110,7 +110,7 @@ async def test_a_dialog_that_drops_what_is_cut_asks_nobody(chat: Chat) -> None:
 
 
 async def test_a_summary_that_was_stopped_is_made_after_the_next_answer(chat: Chat) -> None:
-    """What was cut is kept until then."""
+    """The cut messages are kept until then."""
     await begun(chat)
     chat.expects(profile=["I see.", "Ann is a nurse."])
     chat.script.gates["profile"] = Gate(len(["I", "see.", "its end"]))
@@ -156,7 +156,7 @@ class Listener(Script):
 @pytest.mark.parametrize("window", [8_192, 131_072])
 @pytest.mark.parametrize("ago", [40, pytest.param(200, marks=pytest.mark.slow)])
 async def test_facts_of_long_ago_are_answered(chat: Chat, window: int, ago: int) -> None:
-    """What was said so many turns before stands in the prompt or is looked up, whatever the summary left out."""
+    """A fact from so many turns before is in the prompt or in a search, whatever the summary left out."""
     chat.script = Listener()
     in_window(chat, window)
     await chat.says(*(fact for _, fact in FACTS.values()))
@@ -170,7 +170,7 @@ async def test_facts_of_long_ago_are_answered(chat: Chat, window: int, ago: int)
 
 
 async def test_a_group_is_told_only_what_it_could_read(chat: Chat) -> None:
-    """What others said, and what was said before others came, is not looked up for them."""
+    """A search in the history leaves out others' private messages, and those from before a person came."""
     chat.expects(
         supervisor=["Noted.", "Noted.", Call("search_history", {"words": "code of the gate"}), "I do not know."]
     )

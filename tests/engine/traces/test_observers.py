@@ -1,4 +1,4 @@
-"""What observers see after an answer, while the user already reads it."""
+"""Observers after an answer, while the user already reads it."""
 
 import sqlite3
 from contextlib import closing
@@ -75,7 +75,7 @@ async def test_post_checks_do_not_delay_the_answer(chat: Chat) -> None:
 
 
 async def test_an_observer_reads_the_end_of_a_long_answer(chat: Chat) -> None:
-    """What it reads of an answer has a bound: the last question, or the last 400 characters."""
+    """An observer reads a bounded end of an answer: the last question, or the last 400 characters."""
     chat.gate = lambda scene: Guess(0.5, "perhaps another subject")
     posts = " ".join(f"Post {number} pays {number} euros more." for number in range(60))
     answers = [f"{posts} Which ward were you on?", f"{posts} That is all."]
@@ -100,7 +100,7 @@ async def test_votes_that_stay_cost_no_step(chat: Chat) -> None:
 
 
 def steps(chat: Chat) -> int:
-    """Return how many checkpoints a thread has had: LangGraph numbers its steps."""
+    """Return the number of a thread's checkpoints so far: LangGraph numbers its steps."""
     with closing(sqlite3.connect(chat.path)) as database:
         [(last,)] = database.execute("SELECT max(json_extract(CAST(metadata AS TEXT), '$.step')) FROM checkpoints")
     return int(last)

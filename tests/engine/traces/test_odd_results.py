@@ -24,7 +24,7 @@ BEGIN: list[Line] = [Call("plan_things", {"brief": "my parcels"})]
 
 @dataclass(frozen=True)
 class Parcel:
-    """What a tool may know of a parcel."""
+    """A tool's facts of a parcel."""
 
     sent: date
     weight: Decimal = Decimal("1.50")

@@ -1,4 +1,4 @@
-"""`interrupt()` and hand-offs of other LangGraph libraries: questions and hand-overs, or a clear failure."""
+"""`interrupt()` and handoff tools of other LangGraph libraries: a question, a handoff, or a clear failure."""
 
 from dataclasses import replace
 from typing import Any
@@ -91,7 +91,7 @@ async def test_several_interrupts_of_one_tool(chat: Chat) -> None:
 
 
 async def test_an_object_is_an_answer(chat: Chat) -> None:
-    """What a client resumes with as JSON is the object that the tool gets."""
+    """The tool gets the JSON object with which a client resumes."""
     given(chat, book)
     chat.expects(supervisor=[Call("book", {"name": "Rome"}), "Done."])
     await chat.says("Book Rome")
@@ -242,7 +242,7 @@ async def test_a_graph_within_a_tool_that_waits_fails_loudly(chat: Chat, caplog:
 
 
 async def test_a_graph_within_a_tool_after_an_answer(chat: Chat, caplog: pytest.LogCaptureFixture) -> None:
-    """What the tool itself has asked is answered; a graph within it that asks then fails as loudly."""
+    """The tool's own question is answered; a graph within it that asks then fails as loudly."""
 
     @tool
     async def travel() -> str:

@@ -28,7 +28,7 @@ async def says(chat: Chat, user: str, *texts: str | None, **more: object) -> str
 @pytest.mark.usefixtures("shop")
 @pytest.mark.parametrize("word", ["2", "the red one", "Red hat", "yes", "done"])
 async def test_only_the_one_who_was_asked_answers(chat: Chat, word: str) -> None:
-    """What another person says goes on as their own message; the question stays, across processes too."""
+    """Another person's message goes on as their own; the question stays, across processes too."""
     chat.expects(supervisor=[*BEGIN, "That was not put to you."], planner=[Call("choose_order"), "Sent back."])
     await says(chat, "ann", "I want to return something")
 
@@ -99,7 +99,7 @@ async def test_one_person_sees_none_of_it(chat: Chat) -> None:
 
 
 async def test_a_thread_that_somebody_joins_keeps_what_was_said_before(chat: Chat) -> None:
-    """Who comes into a thread of one person is told nothing of what was said while that person was alone there."""
+    """A newcomer in a thread of one person learns nothing of the messages from before."""
     chat.expects(supervisor=["Noted.", "Hello Bob.", "Welcome back.", "I know."])
     await chat.says("my secret is plum", user="ann")
     await chat.says("hello there", user="bob")

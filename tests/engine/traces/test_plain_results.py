@@ -26,7 +26,7 @@ UserId = Annotated[str, Opaque("user")]
 
 
 class Colour(Enum):
-    """What a parcel may be wrapped in."""
+    """The colours of a parcel's wrapping."""
 
     RED = "red"
 
@@ -96,7 +96,7 @@ def finding(chat: Chat) -> None:
 
 
 async def read(chat: Chat, name: str, kind: str) -> str:
-    """Return what the model reads of a tool."""
+    """Return the model's text of a tool's result."""
     chat.expects(supervisor=BEGIN, planner=[Call(name, {"kind": kind}), "Seen."])
     await chat.says("Who sent it?")
     [text] = [message.text for message in await chat.messages("planner") if message.type == "tool"]

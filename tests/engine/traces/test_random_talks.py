@@ -33,7 +33,7 @@ from tests.support.scripted_assistant import ROLES, THREAD, open_calls, stage, v
 pytestmark = pytest.mark.needs("planner", "profile")
 NUMBERS = count()
 WRITTEN = Counter[str]()
-"""How often each thing was written, less what was taken back."""
+"""The number of writes of each thing, less the undone ones."""
 
 
 def mark() -> str:
@@ -120,7 +120,7 @@ SEEN = tuple(phrase(f"seen_{seen}", "en") for seen in ("shown", "with_words", "a
 
 
 class Reply(NamedTuple):
-    """What a model says and calls; or it fails."""
+    """A model's reply: words and calls, or a failure."""
 
     has_words: bool = True
     calls: Sequence[str] = ()
@@ -128,7 +128,7 @@ class Reply(NamedTuple):
 
 
 class UserTurn(NamedTuple):
-    """What a user says, and what the models do then."""
+    """A user's message, and the models' replies to it."""
 
     text: str
     replies: Sequence[Reply]
@@ -283,5 +283,5 @@ async def _talk(turns: Sequence[UserTurn], path: Path) -> None:
 @tried(int(os.environ.get("RANDOM_TALKS", "50")))
 @given(st.lists(TURNS, min_size=14, max_size=14))
 def test_nothing_is_lost_unsaid(tmp_path: Path, turns: Sequence[UserTurn]) -> None:
-    """Words, cards, questions, hand-overs, failures, stops: what is kept was seen, and what was written is told."""
+    """Words, cards, questions, handoffs, failures, stops: what is kept was seen, and what was written is told."""
     asyncio.run(_talk(turns, tmp_path / f"{mark()}.db"))

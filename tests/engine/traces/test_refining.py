@@ -1,4 +1,4 @@
-"""What is refined by what the user saw: "only those with a high rating", "the second one" of the list just shown."""
+"""Wishes that refine the last view: "only those with a high rating", "the second one" of the list just shown."""
 
 from dataclasses import replace
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""What tools give back: objects for the model, views for the screen, numbers for identifiers, nothing forged."""
+"""Results of tools: objects for the model, views for the screen, numbers for identifiers, nothing forged."""
 
 from dataclasses import replace
 
@@ -52,7 +52,7 @@ async def test_without_a_view_the_model_speaks(chat: Chat) -> None:
 
 
 async def test_the_model_knows_what_is_on_the_screen(chat: Chat) -> None:
-    """What the user saw stands at the end of the next prompt, numbered as they saw it."""
+    """The end of the next prompt has the user's screen, with the same numbers."""
     chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"name": "e"}), "Here.", "The hat, then."])
     chat.expects(observer=["stay"])
     await chat.says("What did I order?", "and what of the second one on that list")
@@ -98,7 +98,7 @@ async def test_an_unknown_number_is_an_error_to_the_model(chat: Chat) -> None:
 
 @pytest.mark.parametrize("forged", ["user", "user_id", "runtime", "permissions", "lang"])
 async def test_trusted_values_cannot_be_set_by_a_model(chat: Chat, forged: str) -> None:
-    """Who the user is comes from the system; a call that sets it is refused and runs nothing."""
+    """The system sets the user; a call that sets it is refused and runs nothing."""
     calls = [Call("find_orders", {"name": "hat"}), Call("submit_return", {"order": 1, forged: "bob"})]
     chat.expects(supervisor=BEGIN, planner=[*calls, "I cannot."])
     trace = await chat.says("Send Bob's hat back")
@@ -140,7 +140,7 @@ async def test_an_error_view_is_a_notice(chat: Chat, monkeypatch: pytest.MonkeyP
 
 
 async def test_a_view_is_shown_once(chat: Chat) -> None:
-    """Who takes over in the same turn speaks for themselves: the view of another speaker is not shown again."""
+    """A speaker that takes over in the same turn does not show another speaker's view again."""
     find = Call("find_orders", {"name": "hat"})
     calls: list[Line] = [[find, Call("hand_back", {"wish": "the weather"})]]
     chat.expects(supervisor=[*BEGIN, "It is sunny."], planner=calls)

@@ -44,7 +44,7 @@ async def test_the_value_of_a_pasted_address_is_handed_back(chat: Chat, address:
 
 
 async def test_what_a_page_hands_back_is_text_from_outside(chat: Chat) -> None:
-    """A write in the same turn is asked about first; what the user says next is the user's own again."""
+    """A write in the same turn asks first; the user's next message is the user's own again."""
     chat.expects(supervisor=BEGIN, planner=[Call("sign_in"), Call("send", {"text": "hello"})])
     trace = await chat.says("Sign me in", "https://shop.example/end?code=abc&state=7")
 
@@ -122,7 +122,7 @@ async def test_several_values_fill_in_several_fields(chat: Chat) -> None:
 
 @pytest.mark.parametrize("tool", ["sign_in", "get_code"])
 async def test_a_page_answers_only_for_a_web_app(chat: Chat, tool: str) -> None:
-    """What a web app sends is no answer to a page that is none."""
+    """A web app's data is no answer to another kind of page."""
     chat.expects(supervisor=BEGIN, planner=[Call(tool)])
     await chat.says("Sign me in")
 

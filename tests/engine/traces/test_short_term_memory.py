@@ -43,7 +43,7 @@ async def test_every_message_says_where_it_comes_from(chat: Chat) -> None:
 async def test_history_and_export_are_of_one_form(
     chat: Chat, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What one command prints of a talk the other one prints as well."""
+    """Both commands print the same contents of a talk."""
     chat.expects(supervisor=["Hello."])
     await chat.says("Hi", source=ASR)
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{chat.path}")

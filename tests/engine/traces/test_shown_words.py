@@ -1,4 +1,4 @@
-"""What a model says is seen: below the views of its tools, streamed, and kept to the letter."""
+"""A model's words are shown below the views of its tools, streamed, and kept to the letter."""
 
 import json
 from collections.abc import Sequence
@@ -85,7 +85,7 @@ def tools(chat: Chat) -> None:
 
 
 def screen(chat: Chat) -> list[str]:
-    """Return what the user saw, a text for each view, question and message."""
+    """Return the user's screen, a text for each view, question and message."""
     return [event.text for event in chat.events if isinstance(event, Message)]
 
 
@@ -95,7 +95,7 @@ async def replies(chat: Chat) -> list[AIMessage]:
 
 
 async def test_an_answer_to_a_question_stands_below_what_was_looked_up(chat: Chat) -> None:
-    """Who asks what a thing weighs gets the list that was looked up for it, and the answer."""
+    """A question about a thing's weight gets the list of the lookup, and the answer."""
     chat.expects(
         supervisor=BEGIN, planner=[Call("find", {"thing": "hat"}), "The red one weighs a pound. Shall I book it?"]
     )
@@ -133,7 +133,7 @@ async def test_words_beside_a_call_are_shown_with_what_they_are_about(chat: Chat
 
 
 async def test_every_write_is_shown_and_of_reads_the_last_round(chat: Chat) -> None:
-    """What was only looked up on the way is not shown; what was done is, in the order in which it was done."""
+    """Lookups on the way are not shown; writes are, in their order."""
     calls = [Call("book", {"thing": "hat"}), Call("find", {"thing": "shoe"}), Call("book", {"thing": "coat"})]
     chat.expects(supervisor=BEGIN, planner=[*calls, "Both are booked."])
     await chat.says("book a hat and a coat")
@@ -231,7 +231,7 @@ async def test_what_was_done_is_told_where_the_user_stops(chat: Chat) -> None:
 
 @pytest.mark.parametrize("rounds", [[[JOT, HAND_BACK]], [JOT, HAND_BACK]], ids=["one reply", "two replies"])
 async def test_a_dialog_that_leaves_without_a_word_is_answered_for(chat: Chat, rounds: list[Line]) -> None:
-    """What the supervisor said before is no answer to what the dialog was asked; it is told what the dialog did."""
+    """The supervisor's earlier words are no answer to the dialog's message; it reads the dialog's work."""
     chat.expects(supervisor=[["One moment.", PLAN], "Milk is noted."], planner=rounds)
     await chat.says("jot down milk")
     assert screen(chat) == ["One moment.", "Milk is noted."]
@@ -258,7 +258,7 @@ async def test_what_a_model_took_back_is_told_where_it_says_no_more(chat: Chat, 
 
 
 async def test_a_list_above_an_apology_is_on_the_screen(chat: Chat) -> None:
-    """What was looked up is shown although the model fails, and the next prompt counts it as shown."""
+    """The lookup's list is shown although the model fails, and the next prompt counts it as shown."""
     chat.expects(supervisor=BEGIN, planner=[Call("find", {"thing": "hat"}), ConnectionRefusedError(), "The blue one."])
     chat.expects(observer=["stay"])
     await chat.says("hats")
@@ -294,7 +294,7 @@ async def test_words_below_a_view_are_streamed(chat: Chat) -> None:
 
 
 async def test_a_stopped_answer_keeps_the_view_above_it(chat: Chat) -> None:
-    """What was shown until then stands in the transcript, and on the screen that the next prompt tells of."""
+    """The shown part stands in the transcript, and on the screen in the next prompt."""
     # Two pieces of the call.
     chat.script.gates["planner"] = Gate(2)
     find_hats: Line = Call("find", {"thing": "hat"})
@@ -313,7 +313,7 @@ async def test_a_stopped_answer_keeps_the_view_above_it(chat: Chat) -> None:
 
 
 async def test_observers_are_told_the_open_question(chat: Chat) -> None:
-    """What the user saw last is the question that a tool asked, not what the model had said before it."""
+    """The last thing on the user's screen is the tool's question, not the model's words before it."""
     calls: list[Line] = [["Of course.", Call("move", {"street": "Oak Street"})], "Anything else?"]
     chat.expects(supervisor=BEGIN, planner=calls, observer=["stay"])
     await chat.says("send it to Oak Street")

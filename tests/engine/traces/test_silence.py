@@ -94,7 +94,7 @@ async def test_a_silent_user_is_asked(quiet: Chat, lang: str, words: str) -> Non
 
 
 async def test_a_restart_asks_nothing_again(quiet: Chat) -> None:
-    """What was asked is known to the next process; what became due long ago is left out."""
+    """The next process knows the earlier questions; those due long ago are left out."""
     quiet.expects(supervisor=["What shall it be?"])
     await quiet.says("Hi there my friend")
     async with watching(quiet) as watch:
@@ -115,7 +115,7 @@ async def test_a_silence_of_long_ago_is_over(quiet: Chat) -> None:
 
 
 async def test_nobody_is_asked_at_night(quiet: Chat) -> None:
-    """Whoever says nothing at three o'clock sleeps, and is not asked in the morning either."""
+    """A user who is silent at three o'clock sleeps, and is not asked in the morning either."""
     quiet.expects(supervisor=["What shall it be?"])
     await quiet.says("Hi there my friend")
     async with watching(quiet, hour=3) as watch:
@@ -124,7 +124,7 @@ async def test_nobody_is_asked_at_night(quiet: Chat) -> None:
 
 
 async def test_a_message_ends_the_silence(quiet: Chat) -> None:
-    """Who has written, or done anything else, is not asked for the time before."""
+    """After a message, or any other act, the user is not asked for the time before."""
     quiet.expects(supervisor=["What shall it be?", "Good."])
     await quiet.says("Hi there my friend")
     async with watching(quiet) as watch:

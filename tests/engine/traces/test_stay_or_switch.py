@@ -78,7 +78,7 @@ async def test_the_supervisor_in_place_of_the_dialog_is_told(chat: Chat) -> None
 
 
 async def test_a_queued_handoff_that_is_dropped_says_so(chat: Chat) -> None:
-    """Who speaks of something else than the offer declines it."""
+    """A message about something else declines the offer."""
     chat.expects(
         supervisor=[[MEET, PLAN], "A lovely day.", "A poem, then."], profile=["What do you do?"], observer=["other"]
     )

@@ -45,7 +45,7 @@ async def test_a_switch_is_seen_by_the_observer(chat: Chat) -> None:
     ("lang", "note"), [("en", "Done: plan_things has taken over"), ("ru", "разговор ведёт plan_things")]
 )
 async def test_the_supervisor_knows_of_a_switch_it_was_not_asked_about(chat: Chat, lang: str, note: str) -> None:
-    """Its history gets the message, and the hand-over as if it had called the dialog."""
+    """Its history gets the message, and the handoff as if it had called the dialog."""
     chat.gate = lambda scene: Guess(0.9, "surely another subject")
     chat.expects(supervisor=[BEGIN], profile=["What do you do?"], observer=["planner"], planner=["Milk it is."])
     await chat.says("Hi, I have just joined", "Forget it, milk!", lang=lang)
@@ -123,7 +123,7 @@ async def test_a_dialog_that_took_over_can_give_the_message_back(chat: Chat) -> 
 
 
 async def test_a_draft_is_thrown_away_on_a_switch(chat: Chat) -> None:
-    """What the dialog drafted beside the observer leaves no trace: not on screen, not in its history."""
+    """The dialog's draft beside the observer leaves no trace: not on screen, not in its history."""
     chat.expects(
         supervisor=[BEGIN],
         profile=["What do you do?", "You buy milk for a living?"],
@@ -218,7 +218,7 @@ async def test_undo_takes_a_wrong_switch_back(chat: Chat) -> None:
 
 
 async def test_two_dialogs_can_pass_the_user_on_only_so_often(chat: Chat) -> None:
-    """A loop of hand-overs is stopped by the hop counter, and the supervisor answers itself."""
+    """A loop of handoffs is stopped by the hop counter, and the supervisor answers itself."""
     chat.expects(
         supervisor=[BEGIN, BEGIN, BEGIN, BEGIN, "I will take this myself."],
         profile=[Call("hand_back", {"wish": "not mine"})] * 3,

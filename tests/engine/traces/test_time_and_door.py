@@ -31,7 +31,7 @@ async def at(chat: Chat, minutes: float, text: str, **more: Any) -> list[str]:
 
 
 async def test_the_time_is_told_again_when_ten_minutes_the_day_or_the_door_have_changed(chat: Chat) -> None:
-    """What has not changed is not told again, and the prompt before stays the beginning of the next one."""
+    """An unchanged fact is not told again, and the prompt before stays the beginning of the next one."""
     first = ["Now: Thursday 2026-11-26, about 23:40 (UTC)", "The user writes in a terminal."]
     assert await at(chat, 0, "one", device="terminal") == first
     assert await at(chat, -1, "two", device="terminal") == first

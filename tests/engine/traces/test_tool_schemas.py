@@ -20,7 +20,7 @@ def paint(size: Literal[1, 2], at: tuple[int, str], labels: dict[str, int]) -> s
 
 
 async def test_arguments_come_back_as_the_tool_takes_them(chat: Chat) -> None:
-    """As the model writes them by the schema, and as the tool itself has them; what fits neither is an error."""
+    """The tool takes arguments in the schema's form and in its own; others are an error."""
     written = {"size": "2", "at": ["7", "north"], "labels": '{"a b": 1}'}
     plain = {"size": 1, "at": [7, "north"], "labels": {"a b": 2}}
     chat.speakers = replace(chat.speakers, supervisor=replace(chat.speakers.supervisor, tools=[paint]))

@@ -56,7 +56,7 @@ async def test_who_is_permitted_is_served(chat: Chat) -> None:
 
 
 async def test_a_message_left_by_a_crash_keeps_its_permissions(chat: Chat) -> None:
-    """Who may do what is looked up for the message's own user when it is played; somebody else's comes before it."""
+    """The turn looks the permissions of the message's own user up; another user's message comes before it."""
     async with chat.assistant() as assistant:
         await assistant.memory.transcript.accept(InboxEntry("ann", "lost", "alice", "Money back!", "message"))
     chat.expects(supervisor=["Hello Bob.", *BEGIN], planner=[Call("refund"), "Paid."])

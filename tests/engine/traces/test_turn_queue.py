@@ -43,7 +43,7 @@ class Crowd:
         return [str(asked.messages[-1].text).splitlines()[-1] for asked in self.chat.script.asked]
 
     def told(self, thread: str) -> list[str]:
-        """Return what the user of a thread was told."""
+        """Return the texts for the user of a thread."""
         return [
             event.text if isinstance(event, Message | Error) else event.message
             for event in self.turns[thread].result()
@@ -98,7 +98,7 @@ async def test_a_turn_that_waits_can_be_stopped(chat: Chat, crowd: Crowd, after_
 
 @pytest.mark.parametrize("lang", ["en", "ru", "zh"])
 async def test_what_is_too_much_is_refused_with_a_word(chat: Chat, crowd: Crowd, lang: str) -> None:
-    """Nothing of it is stored, so that it can be sent again; what was stored before is taken on."""
+    """A refused message is not stored, so that it can be sent again; a stored one is accepted."""
     crowd.assistant.queue.most_waiting = 0
     chat.expects(supervisor=["yes"] * 3)
     assert await crowd.assistant.receive(Turn(thread="carl", text="hello", id="1"))
@@ -124,7 +124,7 @@ def test_a_user_has_a_tenth() -> None:
 
 
 async def test_places_are_never_lost() -> None:
-    """Whoever comes, waits, gives up or is cancelled: no more run than may, and in the end all places are free."""
+    """With any arrivals, waits and cancellations no more turns run than may, and in the end all places are free."""
     chance, queue, most = random.Random(7), TurnQueue(at_once=3), 0
 
     async def turn(user: str) -> None:

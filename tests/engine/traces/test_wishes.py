@@ -126,7 +126,7 @@ async def test_a_wish_can_be_declined(chat: Chat) -> None:
 
 
 async def test_a_wish_that_the_user_passes_over_is_declined(chat: Chat) -> None:
-    """It is offered once; who speaks of something else is not asked again."""
+    """It is offered once; after a change of subject it is not offered again."""
     await left(chat, supervisor=["A poem, then."])
 
     trace = await chat.says("Recite a poem by somebody")

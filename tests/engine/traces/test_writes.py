@@ -62,7 +62,7 @@ async def test_the_same_write_again_is_told_not_done(chat: Chat, desk: Desk) -> 
 
 
 async def test_a_day_later_the_same_write_is_a_new_one(chat: Chat, desk: Desk) -> None:
-    """Who pays the same sum tomorrow wants it paid; a card may say another time."""
+    """The same sum tomorrow is another payment; a card may say another time."""
     chat.expects(supervisor=BEGIN, observer=["stay"], planner=[PAY, "Paid.", PAY, "Paid again."])
     await chat.says("Pay Bob 10")
     chat.now = lambda: time.time() + DAY.total_seconds()
@@ -70,7 +70,7 @@ async def test_a_day_later_the_same_write_is_a_new_one(chat: Chat, desk: Desk) -
 
 
 async def test_another_value_or_another_user_is_another_write(chat: Chat, desk: Desk) -> None:
-    """What the key names tells writes apart, and so does whose they are; the other arguments do not."""
+    """The key's arguments and the user tell writes apart; the other arguments do not."""
     dollars = Call("pay", {"to": "Bob", "amount": 10, "currency": "USD"})
     chat.expects(
         supervisor=BEGIN * 2,
@@ -105,7 +105,7 @@ async def test_without_a_key_each_call_is_its_own(chat: Chat, desk: Desk) -> Non
 
 
 async def test_the_state_is_checked_before_the_first_time_only(chat: Chat, desk: Desk) -> None:
-    """What stands in the way refuses a new write; one that is done is told again all the same."""
+    """A failed check refuses a new write; a write that is done is told again all the same."""
     desk.refused = "There is not enough money."
     chat.expects(supervisor=BEGIN, observer=["stay"], planner=[PAY, "No money.", PAY, "Paid."])
     assert "planner.pay(to='Bob', amount=10) ! There is not enough money." in await chat.says("Pay Bob 10")
@@ -214,7 +214,7 @@ async def test_a_transaction_that_raises_has_written_nothing(chat: Chat, desk: D
 
 @pytest.mark.sqlite
 async def test_forget_takes_the_ledger_along(chat: Chat, desk: Desk) -> None:
-    """What a user wrote, and what came of it, goes with the thread."""
+    """A user's writes and their outcomes go with the thread."""
     chat.expects(supervisor=BEGIN * 2, planner=[[PAY, Call("note", {"text": "x-ray"})], "Paid.", PAY, "Paid."])
     await chat.says("Pay Bob 10")
     await chat.says("Pay Bob 10", thread="eve")

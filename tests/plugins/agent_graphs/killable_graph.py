@@ -48,7 +48,7 @@ class Teller(Script):
         self.asked = [Asked("nobody", [], [])] * (1000 * life)
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
-        """Return what the role says next."""
+        """Return the role's next line."""
         if role == "observer":
             return "stay"
         if role == "supervisor":
@@ -73,7 +73,7 @@ class Till:
 
     @property
     def effects(self) -> list[str]:
-        """Return what was done, in order."""
+        """Return the effects, in order."""
         file = self.path.with_suffix(".log")
         return file.read_text().split() if file.exists() else []
 

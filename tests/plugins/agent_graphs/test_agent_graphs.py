@@ -1,4 +1,4 @@
-"""Agent graphs as dialogs: what they wait for is asked, their state is kept, and their hand-offs are hand-overs."""
+"""Agent graphs as dialogs: interrupts become questions, handoffs lead to other dialogs, and the state is kept."""
 
 import asyncio
 import sqlite3
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.needs("planner", "profile")
 
 PAID: list[tuple[str, float]] = []
 SCRIPT = Script()
-"""What the models within graphs say."""
+"""The script of the models within graphs."""
 
 
 @pytest.fixture(autouse=True)
@@ -129,7 +129,7 @@ async def test_a_review_that_edits(chat: Chat, mode: Any, answer: str) -> None:
 
 @MODES
 async def test_an_answer_that_is_not_allowed_is_asked_for_again(chat: Chat, mode: Any) -> None:
-    """Where a call may not be rejected a no is no answer, and the question stands again."""
+    """A no is no answer if a call may not be rejected, and the question stands again."""
     seat(chat, reviewed(mode, "approve"))
     chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
     SCRIPT.add(desk=[Call("pay", {"to": "Bob", "amount": 10.0}), "Done."])
@@ -192,7 +192,7 @@ async def test_what_models_inside_use_up_is_told(chat: Chat) -> None:
 
 
 class Trip(MessagesState):
-    """What a graph of a journey knows."""
+    """The state of a journey's graph."""
 
     stops: Annotated[list[str], add]
 
@@ -245,7 +245,7 @@ async def test_a_run_costs_so_many_calls(chat: Chat) -> None:
 
 
 async def test_a_graph_that_hides_failures_stops_all_the_same(chat: Chat) -> None:
-    """What makes an answer of every failure within the graph cannot get round the bound, nor speak of it."""
+    """A graph that turns every failure into an answer cannot get round the bound, nor speak of it."""
     retry = ModelRetryMiddleware(max_retries=0, on_failure="continue")
     seat(chat, create_agent(model(), [pay], middleware=[retry]))
     chat.limits = replace(chat.limits, turn_calls=2)
@@ -285,7 +285,7 @@ async def test_retries_and_timeouts_of_a_graph_hold(chat: Chat) -> None:
 
 
 async def test_the_keys_of_a_graph_are_kept(chat: Chat) -> None:
-    """What a run leaves in the graph's own keys is there in the next one; the journal of a run does not grow."""
+    """A run's values in the graph's own keys are there in the next run; the journal of a run does not grow."""
     seat(chat, journey())
     chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})], observer=["stay"])
     await chat.says("I want to travel")
@@ -335,7 +335,7 @@ async def test_away_from_a_review_and_back(chat: Chat, kind: str) -> None:
 
 
 async def test_a_dialog_that_was_ended_begins_anew(chat: Chat) -> None:
-    """What a dialog waited for when the user ended it is not asked again."""
+    """A dialog's open question at its end is not asked again."""
     seat(chat, journey(), resume="never")
     chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})] * 2, planner=["Your plans?"])
     await chat.says("I want to travel")
@@ -359,7 +359,7 @@ async def test_forgetting_removes_the_journal(chat: Chat) -> None:
 
 
 async def test_undo_says_what_it_cannot_take_back(chat: Chat) -> None:
-    """What a tool of a graph has done is named, and nothing older is taken back in its place."""
+    """The answer names the write of a graph's tool, and nothing older is taken back in its place."""
     seat(chat, create_agent(model(), [pay]))
     chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
     SCRIPT.add(desk=[Call("pay", {"to": "Bob", "amount": 1.0}), "Paid."])
@@ -378,7 +378,7 @@ async def test_an_agent_gives_the_conversation_back(chat: Chat) -> None:
 
 
 def transfer(agent: str) -> BaseTool:
-    """Return a hand-off tool as langgraph-swarm makes it."""
+    """Return a handoff tool as langgraph-swarm makes it."""
 
     @tool(f"transfer_to_{agent}")
     def hand_off() -> Command[Any]:
@@ -406,7 +406,7 @@ def swarm(mode: Any = None) -> Any:
 
 
 async def test_a_swarm_is_a_dialog(chat: Chat) -> None:
-    """Who is active in a swarm stays so in the next turn; tools and models of all its agents are told."""
+    """The active agent of a swarm stays active in the next turn; tools and models of all its agents are told."""
     seat(chat, swarm())
     chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})], observer=["stay"])
     SCRIPT.add(alice=[Call("transfer_to_bob")], bob=["Bob here."])

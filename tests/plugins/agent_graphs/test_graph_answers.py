@@ -1,4 +1,4 @@
-"""What an agent graph has said in a run, in whatever form: words for the user, or the apology; never machinery."""
+"""The answer of an agent graph's run, in any form: words for the user, or the apology; never machinery."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ def says(*steps: list[Any], schema: Any = MessagesState, **more: Any) -> Any:
 
 
 def answers(chat: Chat) -> list[str]:
-    """Return what the dialog said."""
+    """Return the dialog's answers."""
     return [event.text for event in chat.events if isinstance(event, Message) and event.speaker == "desk"]
 
 
@@ -83,7 +83,7 @@ async def test_the_last_words_of_a_run_are_shown(chat: Chat, last: AnyMessage) -
 
 @pytest.mark.parametrize("last", [last for last in EMPTY.values() if isinstance(last, AIMessage)])
 async def test_a_run_without_words_is_told(chat: Chat, last: AnyMessage) -> None:
-    """What an earlier run said is no answer to this message: the user reads the apology, and the talk goes on."""
+    """An earlier run's words are no answer to this message: the user reads the apology, and the talk goes on."""
     graph = StateGraph(MessagesState)
     turns = iter([GOOD, last, AIMessage("Still here.")])
     graph.add_node("a", lambda _: {"messages": [next(turns).model_copy()]})
@@ -127,7 +127,7 @@ class Out(TypedDict):
 
 
 class Answering(MessagesState):
-    """What a graph knows that answers under a key."""
+    """The state of a graph that answers under a key."""
 
     answer: str
     sure: bool
@@ -197,7 +197,7 @@ async def test_a_function_that_returns_nothing_is_told(chat: Chat) -> None:
 
 
 class Sky(Enum):
-    """What the sky is like."""
+    """The state of the sky."""
 
     BLUE = "blue"
 
@@ -287,7 +287,7 @@ class Structured(MessagesState):
 
 
 async def test_words_beside_structured_output_are_kept(chat: Chat) -> None:
-    """What the agent's model says beside the values stands before them."""
+    """The words of the agent's model beside the values stand before them."""
 
     async def answer(_: Structured) -> dict[str, Any]:
         call = {"name": "Weather", "args": {"degrees": 5}, "id": "1"}

@@ -120,7 +120,7 @@ async def test_no_machinery_of_an_agent_is_shown(chat: Chat, reply: str, outcome
 
 
 async def test_a_graph_that_nothing_runs_is_a_fault(chat: Chat) -> None:
-    """Where no plug-in runs graphs, a dialog that has one is named, by `check` and before a door opens."""
+    """Without a plug-in for graphs `check` names a dialog with one, and so does each door before it opens."""
     seat(chat)
     others = {name: plugin for name, plugin in plugins().items() if name != "agent_graphs"}
     assert unanswered(chat.speakers, plugins()) == []

@@ -1,1 +1,1 @@
-"""What operators did is written down."""
+"""Tests of the plug-in `agui`."""

@@ -9,7 +9,7 @@ pytestmark = pytest.mark.both
 
 
 async def test_a_deed_is_written_before_it_is_done(database: str) -> None:
-    """Whoever looks meanwhile sees that it began; an exception is a failure."""
+    """A reader meanwhile sees that it began; an exception is a failure."""
     async with backend_of(database).open(lambda: 1.0, tables=[TABLES]) as memory:
         audit = Audit(memory.database, memory.now)
         async with audit.deed("http:ops", "forget", "t\ud800", "ann"):
@@ -21,7 +21,7 @@ async def test_a_deed_is_written_before_it_is_done(database: str) -> None:
 
 
 async def test_time_alone_deletes(database: str) -> None:
-    """What is older than the days that are kept goes with the next deed; what is forgotten stays written down."""
+    """Entries older than the kept days go with the next deed; entries about deleted data stay."""
     now = [0.0]
     async with backend_of(database).open(lambda: now[0], tables=[TABLES]) as memory:
         audit = Audit(memory.database, memory.now, days=2)

@@ -210,7 +210,7 @@ def test_no_agent_takes_a_name_of_the_settings(workshop: Workshop, name: str) ->
 @pytest.mark.parametrize("part", [AgentFile, LabVariant])
 @pytest.mark.parametrize("own", [{"base_url": "http://127.0.0.1:1/v1"}, {"slot": 1}, {"window": 4096}, {"slots": 1}])
 def test_an_address_belongs_to_the_settings(part: type[FilePart], own: dict[str, object]) -> None:
-    """Whoever may only use the lab names no address of a model, and nothing of its server."""
+    """A user of the lab alone names no address of a model, and nothing of its server."""
     file = CLERK.model_dump(exclude_unset=True) if part is AgentFile else {}
     with pytest.raises(ValidationError, match=f"only the settings say {next(iter(own))}"):
         part.model_validate({**file, "parameters": own})

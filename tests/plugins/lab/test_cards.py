@@ -40,7 +40,7 @@ def test_what_a_card_gains_and_loses() -> None:
 
 
 async def test_requests_are_labelled_recorded_and_of_cards(settings: Settings) -> None:
-    """What the team has labelled comes first; what was said counts for the tool that answered."""
+    """The team's labels come first; a recorded message counts for the tool that answered."""
     folder = lab_folder()
     labelled = CardQuery(text="how late", tool="current_time")
     folder.write("queries", "time", Queries(queries=(labelled,)))

@@ -153,7 +153,7 @@ def test_the_commands_play_and_export(
 
 
 async def test_a_step_back_and_a_restart(settings: Settings) -> None:
-    """What came before a step is played again on a fresh stage, also by another process; the rest is gone."""
+    """The steps before a step back are played again on a fresh stage, also by another process; the rest is gone."""
     async with sitting(settings, DeskSession(lang="en")) as desk:
         await user(desk, "Which of my orders has the bottle?")
         await model(desk, handle_orders={"brief": "the bottle"})

@@ -1,4 +1,4 @@
-"""What a session of the desk teaches: examples on cards, and what the ranker and the gate do before and after."""
+"""Lessons of a session of the desk: examples on cards, and the ranker's and the gate's results before and after."""
 
 import asyncio
 import json

@@ -68,7 +68,7 @@ async def test_a_tool_that_does_not_exist(settings: Settings, city: str, result:
 
 
 async def test_a_tool_is_mocked_for_some_arguments(settings: Settings) -> None:
-    """What a mock leaves to the tool itself is answered by it, and is not named as mocked."""
+    """Other arguments go to the tool itself, and its answer is not named as mocked."""
     mock = Mock(tool="current_time", outcomes=(MockOutcome(when={"no": "such"}, text="x"),), otherwise="real")
     turn = await answered(settings, mock, supervisor=[Call("current_time"), "That is all."])
     assert not [event for event in turn.events if isinstance(event, Mocked)]
@@ -123,7 +123,7 @@ def test_names_of_fields_that_contradict_each_other() -> None:
 
 
 def test_answers_are_recorded_once_for_the_same_arguments(settings: Settings) -> None:
-    """What tools answered in a thread becomes a mock for each tool, by the arguments."""
+    """The tools' answers in a thread become a mock for each tool, by the arguments."""
     steps = [
         Answered("supervisor", "abilities", {"of": of}, ok, text)
         for of, ok, text in (("a", True, "A"), ("b", False, "no"), ("a", True, "A"))
@@ -141,7 +141,7 @@ def test_answers_are_recorded_once_for_the_same_arguments(settings: Settings) ->
 
 
 async def test_a_recorded_mock_shows_its_view(settings: Settings) -> None:
-    """What a tool showed beside its answer is shown again."""
+    """The recorded view beside a tool's answer is shown again."""
     depots = Table(columns=["Depot"], rows=[["Riga"]])
     calls = RecordedReply("supervisor", "", [("list_depots", {})])
     steps = [calls, Answered("supervisor", "list_depots", {}, True, "1. Riga"), Viewed(depots.body())]

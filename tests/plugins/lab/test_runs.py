@@ -62,7 +62,7 @@ def test_what_a_turn_costs() -> None:
 
 
 def test_files_are_whole_and_names_stay_in_the_folder(tmp_path: Path) -> None:
-    """What is written is read the same; no name leads out of the folder; a fault is named."""
+    """A written file reads the same; no name leads out of the folder; a fault is named."""
     folder = LabFolder(tmp_path)
     case = Case(about="Milk", turns=(CaseTurn(user="add milk", expect=Expected(says=("milk",))),))
     folder.write("cases", "milk", case)
@@ -79,7 +79,7 @@ def test_files_are_whole_and_names_stay_in_the_folder(tmp_path: Path) -> None:
 
 @pytest.mark.needs("planner")
 async def test_two_variants_side_by_side(settings: Settings) -> None:
-    """The table counts plays, passed ones, calls and prices by variant; what differs is named; repetitions agree."""
+    """The table counts plays, passed ones, calls and prices by variant; differences are named; repetitions agree."""
     cases = {
         "list": Case(turns=(CaseTurn(user="add milk to my list", expect=Expected(most_model_calls=1)),)),
         "time": Case(turns=(CaseTurn(user="what time is it?"),)),
@@ -120,7 +120,7 @@ def test_the_agreement_of_the_judges() -> None:
 
 
 def test_a_record_becomes_a_case() -> None:
-    """What was said and traced is kept; a tool that tells of the world outside is mocked as it answered."""
+    """The case keeps messages and traces; a tool of the outside world is mocked with its recorded answer."""
     steps = [RecordedReply("supervisor", None), Answered("supervisor", "current_time", {}, True, "Monday")]
     record = Record(text="what day is it?", lang="en", status="done", steps=steps)
     case = case_of([record, Record(text="lost")], discover()[0])

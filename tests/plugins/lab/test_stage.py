@@ -58,7 +58,7 @@ async def test_silence_holds_for_its_own_play_alone(settings: Settings, capsys: 
 
 
 async def test_no_talk_is_opened_while_its_agent_is_deleted() -> None:
-    """Who asks for it meanwhile waits, and finds what is there afterwards."""
+    """A request for it meanwhile waits, and finds the state afterwards."""
     talks, opened = OpenTalks[str](), list[str]()
 
     async def open_talk(_: AsyncExitStack) -> str:

@@ -1,4 +1,4 @@
-"""What conversations over several processes, which are killed and frozen meanwhile, have in common."""
+"""Common parts of tests with several processes that are killed and frozen."""
 
 import argparse
 import asyncio
@@ -16,7 +16,7 @@ FROZEN = 3.0
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to happen."""
+    """The plan of a run."""
 
     workers: int = 3
     threads: int = 24
@@ -29,14 +29,14 @@ class Plan:
 
 @dataclass
 class Outcome:
-    """What came of it; every list holds threads."""
+    """The outcome of a run; every list holds threads."""
 
     seconds: float = 0
     turns: int = 0
     faults: dict[str, int] = field(default_factory=dict)
-    """How often something was killed or frozen."""
+    """The number of kills and freezes, by kind."""
     again: int = 0
-    """How often a message was given to a process again."""
+    """The number of messages given to a process again."""
     unanswered: list[str] = field(default_factory=list)
     doubled: list[str] = field(default_factory=list)
     out_of_order: list[str] = field(default_factory=list)

@@ -32,19 +32,19 @@ class Installation:
         return main(arguments), *self._captured.readouterr()
 
     def prints(self, *arguments: str) -> str:
-        """Return what a command that succeeds prints."""
+        """Return the output of a successful command."""
         code, printed, said = self.run(*arguments)
         assert code == 0, said
         return printed
 
     def json(self, *arguments: str) -> Any:
-        """Return what a command that succeeds prints with --json."""
+        """Return the output of a successful command with --json."""
         return json.loads(self.prints(*arguments, "--json"))
 
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured) -> Callable[[str, str], Installation]:
-    """Return what makes installations, each in a folder of its own and on its database."""
+    """Return the maker of installations, each in a folder of its own and on its database."""
     monkeypatch.setenv("LLM_MODEL", "local:rules")
 
     def install(name: str, url: str) -> Installation:

@@ -1,4 +1,4 @@
-"""What a turn asks of the server costs the same however many people are in it."""
+"""A turn's queries cost the same with any number of people in the database."""
 
 import re
 from collections.abc import Iterable, Iterator

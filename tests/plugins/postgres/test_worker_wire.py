@@ -1,4 +1,4 @@
-"""What doors and workers write to each other, and what a door makes of a turn that was begun twice."""
+"""Messages between doors and workers, and a door's output of a turn that was begun twice."""
 
 import json
 from pathlib import Path
@@ -60,7 +60,7 @@ def test_events_arrive_as_they_were() -> None:
 
 
 def test_a_newer_version_is_understood() -> None:
-    """What it tells beyond what is known here is left out."""
+    """Unknown parts of its messages are left out."""
     written = json.dumps([["Token", {"speaker": "s", "text": "x", "mood": "merry"}], ["Dance", {"step": 1}]])
     assert events_of(written) == [Token(speaker="s", text="x")]
 
@@ -80,7 +80,7 @@ def test_a_turn_arrives_as_it_was() -> None:
 
 
 def test_a_turn_that_is_begun_anew_is_told_once() -> None:
-    """A half answer is taken back; what was complete is not told again, a second message of the same words is."""
+    """A half answer is taken back; a complete message is not told again, a second message of the same words is."""
     start, first, end = TurnStart(text="hi"), Message(speaker="s", text="one"), TurnEnd(is_active=True, dialog=None)
     piece, asked = Token(speaker="s", text="tw"), ModelStart(speaker="s", model="m")
     retelling, told = Retelling(), list[Event]()
@@ -105,5 +105,5 @@ def test_a_worker_needs_its_settings(
 
 
 def test_the_tables_of_the_engine_are_known() -> None:
-    """Whoever takes a newer procrastinate runs its new migrations in `open_queue`, and then names the last one here."""
+    """A newer procrastinate needs its new migrations in `open_queue`, and then the name of the last one here."""
     assert max(path.name for path in MIGRATIONS.glob("*.sql")) == "03.04.00_50_post_add_retry_failed_job_procedure.sql"

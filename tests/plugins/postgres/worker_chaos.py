@@ -39,7 +39,7 @@ AWAKE = 10.0
 
 @dataclass
 class DoorOutcome(Outcome):
-    """What came of it, and what the door was told."""
+    """The outcome of a run, and the door's texts."""
 
     wrongly_told: list[str] = field(default_factory=list)
     """Threads whose door was told something else than the one answer."""
@@ -60,7 +60,7 @@ class WorkerChaos(Chaos):
     """A door, workers, and what befalls them."""
 
     threads = "t"
-    """How the names of the threads begin."""
+    """The name prefix of the threads."""
 
     def __init__(self, plan: Plan, server: PostgresServer) -> None:
         self.plan, self._server, self._url = plan, server, server.fresh()

@@ -27,7 +27,7 @@ ORDERS = {
 FOUND = '[{"id":1,"name":"Blue shoes","price":60.0},{"id":2,"name":"Red hat","price":15.0}]'
 Open = Callable[..., AbstractAsyncContextManager[Service]]
 EMMA = '[{"id":1,"title":"Emma"}]'
-"""What the library answers for a word of that book."""
+"""The library's answer to a word of that book."""
 DOCUMENT = ROOT / "docs" / "remote-tools.md"
 
 

@@ -81,7 +81,7 @@ def test_tools_are_listed_without_their_service(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_a_read_is_tried(monkeypatch: pytest.MonkeyPatch, capsys: Captured, asked: Service) -> None:
-    """What the service answers is told as a model reads it and a user sees it."""
+    """The command prints the service's answer in the model's form and in the user's."""
     describe(monkeypatch, "REMOTE_TOOLS", shop(asked.url))
     results = json.loads(run(capsys, "tools", "try", "find_orders", "word=hat", "--user", "ann", "--json")[0])
     assert results["object"][1] == {"id": 2, "name": "Red hat", "price": 15.0}
@@ -134,7 +134,7 @@ def test_a_card_file_goes_first(monkeypatch: pytest.MonkeyPatch, capsys: Capture
 def test_the_rules_for_cards_hold(
     monkeypatch: pytest.MonkeyPatch, capsys: Captured, changes: dict[str, Any], expected: str
 ) -> None:
-    """What breaks a rule in the YAML is a fault that names the place, for `check` and at start."""
+    """A broken rule in the YAML is a fault with its place, in `check` and at start."""
     body = shop("http://127.0.0.1:9")
     body["tools"][0] |= changes
     describe(monkeypatch, "REMOTE_TOOLS", body)
@@ -177,7 +177,7 @@ def test_a_server_that_is_gone_hides_no_other(monkeypatch: pytest.MonkeyPatch, c
 
 
 def test_what_a_server_describes_otherwise_is_accepted(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    """What begins without the tool says how to accept it; after that it is there again."""
+    """A start without the tool says how to accept it; after that it is there again."""
 
     def warned_of(text: str | None) -> str:
         body = library(tools={"find_books": None})

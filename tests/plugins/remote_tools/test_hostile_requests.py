@@ -175,6 +175,6 @@ def test_a_pattern_of_a_file_takes_no_time(pattern: str) -> None:
 
 @pytest.mark.parametrize("pattern", [r"(?=a)b", r"(a)\1", r"(?<!a)b", "(", "a" * 10 + "{1,99999}{1,99999}"])
 def test_a_pattern_that_could_go_back_is_a_fault(pattern: str) -> None:
-    """What linear time does not allow is told at start."""
+    """A pattern without linear time is a fault at start."""
     with pytest.raises(ValidationError, match="contradicts itself"):
         file_with({"a": {"in": "body", "pattern": pattern}})

@@ -1,4 +1,4 @@
-"""What becomes of an answer: results, every kind of view, pages and forms; a service can break none of them."""
+"""The mapping of an answer: results, every kind of view, pages and forms; a service can break none of them."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ VIEWS = [
 
 @pytest.mark.parametrize(("spec", "view"), VIEWS, ids=lambda value: str(value)[:30])
 def test_a_view_is_made_of_an_object(spec: dict[str, Any], view: object) -> None:
-    """Each kind of view is filled from the object; what cannot be shown is left out, and the result stays."""
+    """Each kind of view is filled from the object; unusable parts are left out, and the result stays."""
     text, outcome = answer_of(tool(view=spec), THING, "en")
     assert outcome.view == view
     assert '"name":"Song"' in text
@@ -64,7 +64,7 @@ MANY = [{"name": f"song {number}"} for number in range(120)]
 
 
 def test_too_many_candidates_are_narrowed_down() -> None:
-    """Where the model gives an argument it is told how many there are, instead of a part passing for the whole."""
+    """A model that gives an argument reads the number of candidates, so that a part does not pass for the whole."""
     given = {"word": {"in": "query", "description": "A word of it."}, "size": {"in": "query", "fixed": 20}}
     with pytest.raises(TooMany) as crowd:
         answer_of(tool(parameters=given, **CHOOSING), MANY, "en")
@@ -75,14 +75,14 @@ def test_too_many_candidates_are_narrowed_down() -> None:
     ("lang", "prompt"), [("en", "Which? (the first 50 of 120)"), ("ru", "Which? (первые 50 из 120)")]
 )
 def test_too_many_candidates_are_counted(lang: str, prompt: str) -> None:
-    """Where nothing narrows them down the first are offered, and user and model read of how many."""
+    """Without a way to narrow them down the first ones are offered, and user and model read the total."""
     _, outcome = answer_of(tool(parameters={"size": {"in": "query", "fixed": 20}}, **CHOOSING), MANY, lang)
     assert outcome.question is not None
     assert (outcome.question.prompt, len(outcome.question.options)) == (prompt, MOST_ENTRIES)
 
 
 def test_templates_know_nothing_but_names() -> None:
-    """A template fills in values as they are; what a value holds is no template again."""
+    """A template fills in values unchanged; a value's text is no template again."""
     data = {"a": "{b}", "b": 1, "c": {"d": True}, "e": None}
     assert fill("{a} {b} {c.d} {e}{f.g}{b.c} {0[x]} {a!r} {b:>9}", data) == "{b} 1 true  {0[x]} {a!r} {b:>9}"
 
@@ -128,7 +128,7 @@ def test_a_blank_that_is_not_required_may_be_left_out() -> None:
 
 
 def test_a_file_of_http_tools_marks_names() -> None:
-    """What describes a tool of a service marks the names of members like any value."""
+    """The description of a service's tool marks the names of members like any value."""
     names = {"type": "string", "opaque": "order"}
     described = Result.model_validate({"schema": {"type": "object", "propertyNames": names}})
 

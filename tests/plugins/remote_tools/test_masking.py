@@ -61,7 +61,7 @@ async def test_what_the_file_sends_unseen_is_not_told_in_a_refusal(
 async def test_a_server_that_repeats_its_environment_is_not_quoted(
     chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What an MCP server says of its secrets, in an answer or a refusal, is hidden as well."""
+    """An MCP server's own secrets in an answer or a refusal are hidden as well."""
     monkeypatch.setenv("LIBRARY_SHELF", "hunter-2")
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
     book = "urn:isbn:9780141439518"

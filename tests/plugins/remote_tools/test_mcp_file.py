@@ -90,7 +90,7 @@ async def _ends_with(folder: Path, body: dict[str, Any], expected: str) -> None:
 
 
 async def test_the_extra_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where MCP is not installed, an operator who wants it is told how to."""
+    """Without MCP's package an operator who wants it reads how to install it."""
     monkeypatch.delitem(sys.modules, "app.plugins.remote_tools.mcp", raising=False)
     monkeypatch.setitem(sys.modules, "mcp.types", None)
     with pytest.raises(ConfigError, match=r"install it: pip install --require-hashes -r requirements-mcp\.txt$"):

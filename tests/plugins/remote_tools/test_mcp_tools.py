@@ -1,4 +1,4 @@
-"""What a file says of the tools of MCP servers, in conversations with a real server, which is started once."""
+"""A file's settings of MCP servers' tools, in conversations with a real server, which is started once."""
 
 from pathlib import Path
 
@@ -57,7 +57,7 @@ async def test_what_a_server_refuses_the_model_reads(chat: Chat, tmp_path: Path,
 
 
 async def test_a_result_is_shown(chat: Chat, tmp_path: Path, library_port: int) -> None:
-    """A tool of a server has a view as any other; what the file fixes is sent and in no prompt."""
+    """A tool of a server has a view like any other; the file's fixed arguments are sent and in no prompt."""
     chat.expects(supervisor=[Call("new_books"), "Two."])
     async with opened(tmp_path, chat.speakers, servers=library_at(library_port)) as chat.speakers:
         assert told("""
@@ -125,7 +125,7 @@ async def test_a_server_sends_the_user_to_a_page(chat: Chat, tmp_path: Path, lib
 
 
 async def test_a_refusal_is_told_as_the_file_says(chat: Chat, tmp_path: Path, library_port: int) -> None:
-    """The user sees the notice of the file; what has no data to choose from is a failure, not an empty choice."""
+    """The user sees the notice of the file; a choice without data is a failure, not an empty choice."""
     notice = {"errors": {"notice": "The library is closed."}}
     options = {"kind": "selector", "options": {"ask": "Which?", "label": "{name}"}}
     tools = {"lend": {"permission": "lend", **notice}, "nap": {"effect": "read", **options, **notice}}

@@ -175,7 +175,7 @@ async def with_letter(chat: Chat) -> list[Any]:
 
 
 async def test_a_brief_carries_the_suspicion(chat: Chat, tmp_path: Path) -> None:
-    """Who reads the page and hands its orders on has read it for the dialog as well."""
+    """A speaker that hands a page's orders on has read the page for the dialog as well."""
     async with home(chat, tmp_path):
         before = await with_letter(chat)
         orders = Call("plan_things", {"brief": "delete 1 and 2"})
@@ -186,7 +186,7 @@ async def test_a_brief_carries_the_suspicion(chat: Chat, tmp_path: Path) -> None
 
 
 async def test_a_queued_wish_carries_the_suspicion(chat: Chat, tmp_path: Path) -> None:
-    """A hand-over that a model asked for after it had read the page is as suspect when its turn comes."""
+    """A handoff that a model asked for after it had read the page is as suspect when its turn comes."""
     async with home(chat, tmp_path):
         before = await with_letter(chat)
         both: list[Line] = [

@@ -59,7 +59,7 @@ def arrived(log: Path) -> list[Any]:
 async def test_each_tool_is_called_with_the_right_arguments(
     chat: Chat, tmp_path: Path, mock: LLMock, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
-    """Through the provider's own client, from what the model is shown; what cannot be shown is named."""
+    """Calls go through the provider's own client, from the model's schema; a schema that does not fit is named."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     for name, value in mock.env().items():
         monkeypatch.setenv(name, value)

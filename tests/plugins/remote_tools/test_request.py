@@ -38,7 +38,7 @@ class Present:
 
 
 def target(**args: Any) -> httpx.URL:
-    """Return where a call goes."""
+    """Return the target of a call."""
     file = HttpFile.model_validate(ITEM)
     request = request_of(file.tools[0], file.services["shop"], args, cast(ToolRuntime[Context, Any], Present()))
     url = httpx.URL(request.url)

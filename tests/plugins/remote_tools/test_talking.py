@@ -66,7 +66,7 @@ async def test_a_trusted_header_takes_any_name(chat: Chat, service: Open) -> Non
 
 @pytest.mark.parametrize("user", ["..", "a/../b", "a\r\nX-Admin: 1"])
 async def test_a_user_that_fits_no_address_is_not_shown_to_the_model(chat: Chat, service: Open, user: str) -> None:
-    """What the system sets is neither sent to another path nor named to a model, which could not mend it."""
+    """A value of the system is neither sent to another path nor named to a model, which could not mend it."""
     chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), "I cannot."])
     async with service(Answer(ORDERS)) as asked:
         trace = await chat.says("What did I buy here?", user=user)
@@ -102,7 +102,7 @@ async def test_a_write_is_sent_with_its_key(chat: Chat, service: Open) -> None:
 
 
 async def test_next_year_it_is_another_write(chat: Chat, service: Open) -> None:
-    """What the file calls a new write after a time is sent anew, with a key that no service knows yet."""
+    """After the file's time the same write counts as new, with a key that no service knows yet."""
     call = Call("submit_return", {"order": 1, "reason": "wrong"})
     chat.expects(
         supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), call, "Done.", call, "Done.", call, "."]

@@ -74,7 +74,7 @@ async def test_what_could_not_be_shown_waits(bus: str, tmp_path: Path, monkeypat
 
 
 async def test_without_a_desktop_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    """What it waits for is told first; the last line names what to do, and the code tells a service to try again."""
+    """The first line says that it waits; the last line names the remedy, and the code tells a service to try again."""
     monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
     settings = Settings(_env_file=None, database_url=f"sqlite:///{tmp_path}/dialogs.db")
     assert await ring_for(settings, "en") == 77

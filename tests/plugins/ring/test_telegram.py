@@ -24,7 +24,7 @@ def bot(world: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_reminders_of_the_terminal_ring_in_a_chat(world: BotApi, tmp_path: Path) -> None:
-    """What was set at the terminal comes to the chat of the settings, what was set in a chat to that chat."""
+    """Reminders of the terminal come to the chat of the settings, reminders of a chat to that chat."""
     path = tmp_path / "dialogs.db"
     await remind(path, "tea *now*", ago=0)
     await remind(path, "bread", ago=7200, user=f"telegram-{BOB}", thread=f"telegram-{BOB}")

@@ -1,4 +1,4 @@
-"""What these tests share with those of the commands and with the traces."""
+"""Fixtures that these tests share with those of the commands and with the traces."""
 
 from tests.doors.cli.conftest import feed
 from tests.engine.traces.conftest import shop

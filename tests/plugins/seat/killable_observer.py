@@ -32,7 +32,7 @@ class Polite(Script):
     """A supervisor that is sorry, whatever it hears."""
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
-        """Return what the role says."""
+        """Return the role's line."""
         return ANSWER
 
 

@@ -1,7 +1,7 @@
-"""`python -m tests.plugins.seat.killable_seat`: a person's steps at a desk, killed at any statement.
+"""`python -m tests.plugins.seat.killable_seat`: a person's steps at a desk, killed before any commit.
 
 A request's text is what is done: "take", "say WORDS", "back NOTE", or "hear WORDS" for a message of the user. Steps
-are the statements to the database.
+are the commits to the database.
 """
 
 import json
@@ -20,7 +20,7 @@ OPERATOR = Operator("Anna", "desk 1")
 
 
 async def step(assistant: Assistant, request: Request) -> None:
-    """Do what the request says."""
+    """Carry the request out."""
     kind, _, words = request.text.partition(" ")
     if kind == "take":
         await take_seat(assistant, request.thread, OPERATOR)

@@ -85,7 +85,7 @@ def test_who_a_person_is() -> None:
 
 
 async def test_the_user_may_leave(keyed: httpx.AsyncClient, assistant: Assistant, script: Script) -> None:
-    """Who called takes it back, or the assistant back; where nobody can be called a call is refused."""
+    """The user takes a call back, or the assistant back; a call without a person to call is refused."""
     script.add(supervisor=["Hello."])
     user = by(SHOP)
     await keyed.post(TURNS, json={"text": "hi"}, headers=user)
@@ -102,7 +102,7 @@ async def test_the_user_may_leave(keyed: httpx.AsyncClient, assistant: Assistant
 async def test_the_list_has_pages_and_a_search(
     assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Behind a page stands what leads to the earlier conversations; who calls stands on each, and words are found."""
+    """A page ends with a link to the earlier conversations; each page has the callers, and words are found."""
     monkeypatch.setattr("app.plugins.seat.page.MOST_LISTED", 2)
     assistant.services.get(Seats).wait = 60
     script.add(supervisor=["Hello."] * 4)

@@ -274,7 +274,7 @@ async def test_what_waits_too_long(chat: Chat) -> None:
 @pytest.mark.usefixtures("shop")
 @pytest.mark.needs("planner")
 async def test_an_open_question_stays_open(chat: Chat) -> None:
-    """What a tool has asked waits while a person holds the thread, and is answered afterwards."""
+    """A tool's question waits while a person holds the thread, and is answered afterwards."""
     chat.expects(supervisor=BEGIN, planner=[Call("choose_order")])
     await chat.says("I want to return something")
     async with desk(chat) as seat:
@@ -294,7 +294,7 @@ async def test_an_open_question_stays_open(chat: Chat) -> None:
 
 @pytest.mark.needs("profile")
 async def test_in_a_group(chat: Chat) -> None:
-    """The person talks with who called; what the others say is kept for their own turns with the assistant."""
+    """The person talks with the caller; the others' messages are kept for their own turns with the assistant."""
     group: dict[str, Any] = {"thread": "telegram--100", "is_group": True}
     chat.expects(supervisor=["Hello, Ann.", "Hello, Bob."])
     await chat.says("hi", user="ann", name="Ann", **group)

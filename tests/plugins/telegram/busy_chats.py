@@ -42,7 +42,7 @@ class Person:
 
     @property
     def address(self) -> str:
-        """How a text for the bot begins."""
+        """The beginning of a text for the bot."""
         return "@sue_bot " if self.chat < 0 else ""
 
 
@@ -69,7 +69,7 @@ class Edit:
 
 @dataclass
 class BusyChats:
-    """What people did."""
+    """People's actions in busy chats."""
 
     world: BotApi
     chance: random.Random
@@ -78,7 +78,7 @@ class BusyChats:
     commands: list[tuple[int, str]] = field(default_factory=list)
     """The words that must stand once in an answer, by chat."""
     greetings: int = 0
-    """How often the bot has to greet a group."""
+    """The number of groups that the bot has to greet."""
     voices: Counter[int] = field(default_factory=Counter)
     """The number of messages that nobody can read, by chat."""
     edits: list[Edit] = field(default_factory=list)

@@ -17,13 +17,13 @@ OPEN = "SELECT count(*) FROM updates WHERE body IS NOT NULL"
 
 
 class Doings(Protocol):
-    """What people do."""
+    """People's actions."""
 
     def doings(self, each: int) -> list[Callable[[], None]]:
         """Return everybody's updates, so many for each, in random order."""
 
     def do_what_is_left(self) -> None:
-        """Do what remains to be done at the end."""
+        """Do the remaining actions at the end."""
 
     def person(self, message: dict[str, Any]) -> int | None:
         """Return the user for whom a message of the bot is; None if it is for nobody in particular."""
@@ -65,7 +65,7 @@ class Kills:
             await bot.end(signal.SIGTERM)
 
     def count(self, messages: list[dict[str, Any]], due: int) -> None:
-        """Count what is shown beyond what is due; there may be more only where nobody knew of an arrival."""
+        """Count the messages beyond the due ones; more are allowed only after an arrival that nobody knew of."""
         unsure = sum(message["message_id"] in self.unsure for message in messages)
         beyond = len(messages) - due
         assert 0 <= beyond <= unsure, [message["text"][:60] for message in messages]

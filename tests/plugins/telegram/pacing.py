@@ -48,7 +48,7 @@ class PacedTelegram(BaseRequest):
 
     @property
     def read_timeout(self) -> float:
-        """Return what nothing waits for."""
+        """Return a read timeout that no test reaches."""
         return 1.0
 
     async def initialize(self) -> None:

@@ -1,4 +1,4 @@
-"""Who is answered in Telegram, and what: strangers, groups, those who have blocked the bot."""
+"""The bot's answers by access: strangers, groups, users who have blocked the bot."""
 
 import pytest
 from pydantic import ValidationError
@@ -10,7 +10,7 @@ from tests.support.telegram_server import BOT, BotApi
 
 
 async def test_a_blocked_bot_goes_quiet(door: Open, world: BotApi, caplog: pytest.LogCaptureFixture) -> None:
-    """Who blocks the bot is written to no more; the turn is stored, and the log tells no words of it."""
+    """The bot writes no more to a user who blocks it; the turn is stored, and the log has no words of it."""
     world.blocked.add(ANN)
     async with door(Echo().models(ROLES)) as telegram:
         world.says(ANN, "a secret word")
@@ -27,7 +27,7 @@ async def test_a_blocked_bot_goes_quiet(door: Open, world: BotApi, caplog: pytes
 
 
 async def test_a_stranger_is_refused_once(door: Open, world: BotApi) -> None:
-    """Who is not on the list hears so once an hour; nothing of it reaches the assistant."""
+    """A user outside the list reads that once an hour; no message of theirs reaches the assistant."""
     async with door(Echo().models(ROLES), allowed=[ANN]) as telegram:
         for text in ("let me in", "/start", "/history", "please"):
             world.says(BOB, text)

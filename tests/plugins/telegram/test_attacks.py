@@ -44,7 +44,7 @@ def test_a_host_is_told_as_it_is_asked_for(url: str, sent: str) -> None:
     ],
 )
 def test_a_chat_shows_where_a_link_leads(words: str, url: str) -> None:
-    """Where the words of a link are not its address, the address stands behind them."""
+    """If the words of a link are not its address, the address stands after them."""
     assert not is_told_by(url, words)
     (page,) = pages(f"See [{words}]({url}) now, [{words}]({url})")
     assert page.text.count(f" ({url})") == 2

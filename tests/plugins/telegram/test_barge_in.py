@@ -21,7 +21,7 @@ from tests.support.user_words import bare
 THREAD = f"telegram-{ANN}"
 MOMENTS = ("before the first text", "between two drafts", "behind two pages", "during a tool", "while observers vote")
 SAMPLE = (("en", "between two drafts"), ("ru", "behind two pages"), ("en", "while observers vote"))
-"""What is tried in every run."""
+"""The cases of every run."""
 USER = {
     "en": ("tell me of the sea", "no, say hello instead"),
     "ru": ("расскажи мне о море", "нет, лучше поздоровайся"),

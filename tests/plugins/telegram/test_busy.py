@@ -38,7 +38,7 @@ def window(window: Window, monkeypatch: pytest.MonkeyPatch) -> Window:
 
 
 async def test_a_new_message_ends_the_answer(door: Open, world: BotApi, script: Script) -> None:
-    """What was shown stays, in the chat and in memory alike, and the new message is answered at once."""
+    """The shown part stays, in the chat and in memory alike, and the new message is answered at once."""
     script.gates["supervisor"] = gate = Holding(2)
     script.add(supervisor=["One **two** three four", "Hello."])
     async with door() as telegram:
@@ -65,7 +65,7 @@ async def test_a_new_message_ends_the_answer(door: Open, world: BotApi, script: 
 async def test_what_was_left_half_done_is_told(
     door: Open, world: BotApi, script: Script, by: str, speaker: str, passes: int
 ) -> None:
-    """What was written is shown at once, and the next answer is preceded by the message that was given up."""
+    """The done writes are shown at once, and the interrupted message comes before the next answer."""
     script.gates[speaker] = gate = Holding(passes)
     calls = [Call("add_todos", {"items": ["milk"]}), Call("list_todos")]
     script.add(supervisor=[PLAN], planner=calls[: 2 * passes])
@@ -259,7 +259,7 @@ async def test_parts_outlive_a_restart(door: Open, world: BotApi, script: Script
 
 @pytest.mark.usefixtures("window")
 async def test_a_command_ends_a_message(door: Open, world: BotApi) -> None:
-    """What comes after a command is not put before it."""
+    """A message after a command does not come before it."""
     async with door(Echo().models(ROLES)):
         world.says(ANN, "/busy queue")
         await world.until_sent(ANN, 1)

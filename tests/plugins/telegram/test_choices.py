@@ -24,12 +24,12 @@ TOO_LATE = "That question is no longer open."
 
 
 def toasts(world: BotApi) -> list[str]:
-    """Return what was answered to taps in words."""
+    """Return the texts that answered taps."""
     return [call["text"] for method, call in world.calls if method == "answerCallbackQuery" and "text" in call]
 
 
 def with_hats(*options: Option) -> Callable[[Speakers], Speakers]:
-    """Return what gives the planner a tool that lets the user choose of these."""
+    """Return the change that gives the planner a tool with these options."""
 
     @traits(kind="selector")
     @tool(response_format="content_and_artifact")
@@ -144,7 +144,7 @@ async def test_a_stale_tap_gets_a_remark(shop: Open, world: BotApi, script: Scri
 
 
 async def test_a_tap_that_crosses_an_answer_counts_for_nothing(shop: Open, world: BotApi, script: Script) -> None:
-    """What was typed first answers; the tap that came meanwhile does not answer the question that followed."""
+    """The typed answer comes first; the later tap does not answer the next question."""
     script.add(supervisor=BEGIN, planner=[[Call("choose_order"), Call("choose_order")], "Both sent back."])
     script.delays["planner"] = 0.05
     async with shop() as telegram:
@@ -160,7 +160,7 @@ async def test_a_tap_that_crosses_an_answer_counts_for_nothing(shop: Open, world
 
 
 async def test_a_stranger_cannot_tap(shop: Open, world: BotApi, script: Script) -> None:
-    """Who is not on the list, or was not asked in a group, changes nothing by a tap."""
+    """A tap of a user outside the list, or of one who was not asked in a group, changes nothing."""
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
     async with shop(allowed=[ANN, BOB]) as telegram:
         world.says(GROUP, "@sue_bot I want to return something", user=ANN)

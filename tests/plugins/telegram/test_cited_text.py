@@ -13,7 +13,7 @@ def shown(text: str) -> MessagePage:
 
 
 def marked_by(page: MessagePage) -> dict[str, str | None]:
-    """Return what each link of a page covers, with its address."""
+    """Return the words of each link of a page, with its address."""
     raw = page.text.encode("utf-16-le")
     spans = [(e, raw[2 * e.offset : 2 * (e.offset + e.length)].decode("utf-16-le")) for e in page.entities]
     return {words: entity.url for entity, words in spans if entity.type == MessageEntity.TEXT_LINK}

@@ -118,7 +118,7 @@ async def test_new_menus_are_set_when_somebody_becomes_administrator(door: Open,
 
 @pytest.mark.usefixtures("menus")
 async def test_only_what_is_offered_can_be_run(door: Open, world: BotApi) -> None:
-    """The help names what the menu has; what is for the terminal is unknown here."""
+    """The help names the commands of the menu; those of the terminal are unknown here."""
     async with door():
         world.says(ANN, "/HELP@SUE_bot")
         world.says(ANN, "/trace")
@@ -130,7 +130,7 @@ async def test_only_what_is_offered_can_be_run(door: Open, world: BotApi) -> Non
 
 
 async def test_reading_commands_overtake_the_answer(door: Open, world: BotApi, script: Script) -> None:
-    """Help, history and the like are answered while a turn runs; what changes something waits for it."""
+    """Help, history and the like are answered while a turn runs; commands that change something wait for it."""
     script.gates["supervisor"] = gate = Holding(1)
     script.add(supervisor=["One two three"])
     async with door():

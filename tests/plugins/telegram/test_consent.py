@@ -110,7 +110,7 @@ async def test_what_others_wrote_answers_no_question(
 async def test_an_answer_to_ones_own_forward_brings_foreign_words(
     door: Open, world: BotApi, script: Script, mark: dict[str, Any]
 ) -> None:
-    """What a user has passed on stays somebody else's when the user answers it: a write is asked about."""
+    """A forwarded text stays foreign after the user's answer to it: a write asks first."""
     script.add(supervisor=["I see.", *BEGIN], planner=[MILK])
     async with door():
         passed = world.says(ANN, "put milk and bread on your list", **mark)
@@ -120,7 +120,7 @@ async def test_an_answer_to_ones_own_forward_brings_foreign_words(
 
 
 async def test_the_title_of_a_place_is_not_the_users_word(door: Open, world: BotApi, script: Script) -> None:
-    """Whoever put a place on the map chose its title."""
+    """The title of a place on the map is a foreign text."""
     script.add(supervisor=BEGIN, planner=[MILK])
     point = {"latitude": 56.95, "longitude": 24.1}
     async with door():

@@ -9,7 +9,7 @@ ADMINS_ONLY = "only an administrator of the group can do it"
 
 
 async def said(door: object, thread: str) -> list[str]:
-    """Return what users have said in a thread."""
+    """Return the users' messages of a thread."""
     lines = await door.assistant.history(thread)  # type: ignore[attr-defined]
     return [line.text for line in lines if line.role == "user"]
 
@@ -55,7 +55,7 @@ async def test_new_takes_along_what_is_known(door: Open, world: BotApi) -> None:
 
 
 async def test_new_ends_the_running_answer_and_outlives_a_kill(door: Open, world: BotApi, script: Script) -> None:
-    """What came before it stays where it was said; what came after it goes to the new conversation, and once."""
+    """Earlier messages stay in their conversation; later ones go to the new conversation, and once."""
     script.gates["supervisor"] = Gate(0)
     script.add(supervisor=["never finished"])
     async with door(is_killed=True) as telegram:
@@ -109,7 +109,7 @@ async def test_in_a_group_a_text_behind_new_is_of_the_new_conversation(door: Ope
 
 
 async def test_in_a_group_administrators_begin_conversations(door: Open, world: BotApi) -> None:
-    """A member reads a friendly line; who administers the group is asked of Telegram."""
+    """A member reads a friendly line; Telegram tells who administers the group."""
     world.chats.admins[GROUP] = [BOB]
     async with door(Echo().models(ROLES)) as telegram:
         world.says(GROUP, "@sue_bot anns word", user=ANN)

@@ -51,7 +51,7 @@ async def hears(world: BotApi, chat: int, text: str) -> str:
 
 
 async def test_today_shows_what_is_due_overdue_and_next(door: Open, world: BotApi, calendar: Calendar) -> None:
-    """What rang and was not deleted is overdue on the next day; a day without anything is said to be one."""
+    """A reminder that rang and was not deleted is overdue on the next day; an empty day is told as such."""
     async with door(RULES) as telegram:
         assert "Nothing is noted" in await hears(world, ANN, "/today")
         await hears(world, ANN, "remind me at 3 pm to call the bank")
@@ -73,7 +73,7 @@ async def test_today_shows_what_is_due_overdue_and_next(door: Open, world: BotAp
 
 
 async def test_a_morning_comes_at_an_hour_of_ones_own(door: Open, world: BotApi, calendar: Calendar) -> None:
-    """Each at their own, once a day, with that day's things; who takes it back hears no more."""
+    """Each user has an hour of their own, once a day, with that day's things; after an undo none comes."""
     morning = datetime(2026, 11, 21, 7, 15, tzinfo=UTC)
     async with door(RULES) as telegram:
         await hears(world, ANN, "remind me tomorrow at 10 to see the dentist")

@@ -23,7 +23,7 @@ async def never() -> ReplyWithButtons:
 
 
 async def test_a_command_answers_with_a_document(door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was sent of an answer before the process ended is not sent again: neither its text nor its document."""
+    """The part of an answer sent before the process ended is not sent again: neither its text nor its document."""
     async with door(Echo().models(ROLES)) as telegram:
         updates = telegram.assistant.memory.updates
         stored = await updates.take("telegram 1234567", "tap 1", "{}")

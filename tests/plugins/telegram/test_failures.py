@@ -1,4 +1,4 @@
-"""What goes wrong between the bot and Telegram: it is waited out, told in friendly words, and logged without any."""
+"""Failures between the bot and Telegram: waited out, told in friendly words, and logged without users' words."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""What people send beside words: pictures, speech, files, places; each is used, or there is a friendly word."""
+"""Messages beside words: pictures, speech, files, places; each is used, or there is a friendly word."""
 
 from typing import Any
 
@@ -165,7 +165,7 @@ async def test_what_cannot_be_used_is_told_once(door: Open, world: BotApi, scrip
 
 
 async def test_speech_is_a_message(door: Open, world: BotApi, script: Script) -> None:
-    """What is heard is what the user said, is shown to them, and is kept as spoken; the server knows the language."""
+    """The transcript is the user's message, shown to them, and kept as spoken; the server knows the language."""
     script.add(supervisor=["Done."])
     async with (
         Service.open(Answer({"text": "Купи хлеб"})) as service,
@@ -180,7 +180,7 @@ async def test_speech_is_a_message(door: Open, world: BotApi, script: Script) ->
 
 
 async def test_a_round_video_message_is_speech(door: Open, world: BotApi, script: Script) -> None:
-    """What is said in it counts, under a name that tells its kind."""
+    """Its speech counts, under a name that tells its kind."""
     script.add(supervisor=["Done."])
     film = b"\0\0\0\x18ftypisom" + VOICE
     async with (
@@ -266,7 +266,7 @@ async def test_a_document_that_is_not_read(door: Open, world: BotApi, script: Sc
 
 
 async def test_a_pdf_and_a_picture_as_files(door: Open, world: BotApi, sees: Script) -> None:
-    """What a file is, its content says: a picture is seen, and a PDF file is read."""
+    """A file's content decides its kind: a picture is seen, and a PDF file is read."""
     sees.add(supervisor=["Two years.", "A hat."])
     async with door():
         world.says(ANN, document=world.uploads(pdf("The warranty lasts two years."), file_name="w.txt"))

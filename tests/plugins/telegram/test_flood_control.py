@@ -1,4 +1,4 @@
-"""What Telegram takes is kept to, in simulated time: frames leave room for messages, pauses hold for whom they are."""
+"""Telegram's limits in simulated time: frames leave room for messages, and a pause holds for its own chat."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -123,7 +123,7 @@ def test_a_refused_frame_is_left_out_and_the_message_waits() -> None:
 
 
 def test_a_refused_message_is_sent_once_and_before_frames() -> None:
-    """What a chat still wants waits for the refused message: later messages in order, and no frame in between."""
+    """The chat's other output waits for the refused message: later messages in order, and no frame in between."""
     bot = PacedTelegram()
 
     async def talk(sender: Sender) -> None:

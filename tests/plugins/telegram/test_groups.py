@@ -19,7 +19,7 @@ OWN_LINE = "This is yours alone, so it is not shown here, where others read alon
 
 
 def toasts(world: BotApi) -> list[str]:
-    """Return what was answered to taps in words."""
+    """Return the texts that answered taps."""
     return [call["text"] for method, call in world.calls if method == "answerCallbackQuery" and "text" in call]
 
 
@@ -44,7 +44,7 @@ async def settled(world: BotApi, door: TelegramDoor, chat: int, number: int) -> 
 
 @pytest.mark.needs("planner")
 async def test_a_list_goes_to_its_owner(door: Open, world: BotApi) -> None:
-    """What is put down in a group is confirmed there; the list goes to the person's own chat, without a key too."""
+    """A to-do in a group is confirmed there; the list goes to the person's own chat, without a key too."""
     async with door(rules()) as telegram:
         await give(telegram, ANN, "secret-one", "secret-two")
         world.says(GROUP, "@sue_bot add gm to my list", user=ANN)
@@ -129,7 +129,7 @@ async def test_each_forgets_their_own_part(door: Open, world: BotApi) -> None:
 
 
 async def test_a_private_chat_forgets_all_also_after_a_group(door: Open, world: BotApi) -> None:
-    """That Ann has spoken in a group keeps nothing of her list; what she said there stays, and the bot says so."""
+    """Ann's messages in a group do not keep her list; they themselves stay, and the bot says so."""
     async with door(Echo().models(ROLES)) as telegram:
         await give(telegram, ANN, "secret-one")
         world.says(GROUP, "@sue_bot anns word", user=ANN)
@@ -227,7 +227,7 @@ async def test_who_writes_for_the_group_speaks_for_its_administrators(
 
 @pytest.mark.needs("planner")
 async def test_who_writes_for_the_group_may_do_what_concerns_all(door: Open, world: BotApi) -> None:
-    """Only administrators can; what is one person's alone is not told to nobody in particular."""
+    """Only administrators can; one person's own data goes to no anonymous writer."""
     async with door(rules()) as telegram:
         world.says(GROUP, "/new@sue_bot", writer=ADMIN, sender_chat=BEHIND)
         await world.until(lambda: telegram.names.thread(GROUP) == f"telegram-{GROUP}~2")
@@ -250,7 +250,7 @@ async def test_an_anonymous_administrator_is_told_once(door: Open, world: BotApi
 
 
 async def test_a_channel_is_nobody(door: Open, world: BotApi, script: Script) -> None:
-    """A post of the linked channel is passed over; who writes as a channel is told why; a comment knows its post."""
+    """A post of the linked channel is passed over; a writer as a channel reads why; a comment knows its post."""
     script.add(supervisor=["It is news."])
     async with door() as telegram:
         post = world.says(GROUP, "News for @sue_bot", writer=PUBLISHES, sender_chat=CHANNEL, is_automatic_forward=True)
@@ -302,7 +302,7 @@ async def test_what_is_ones_own_goes_to_the_private_chat(
 
 
 async def test_everybody_is_spoken_to_in_their_own_language(door: Open, world: BotApi) -> None:
-    """Who has written nothing yet is answered in the language of their Telegram, and is told of nobody else's talk."""
+    """A new user gets answers in the language of their Telegram, and learns of nobody else's talk."""
     async with door(Echo().models(ROLES)) as telegram:
         for number in (1, 2):
             world.says(GROUP, "@sue_bot привет всем", user=ANN)

@@ -87,7 +87,7 @@ def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.Monke
 def test_a_person_is_told_on_the_command_line(
     environment: pytest.MonkeyPatch, capsys: Captured, lang: str, question: str, told: str
 ) -> None:
-    """What nobody could answer is listed by `notes`, for people and as JSON."""
+    """The command `notes` lists the unanswered questions, for people and as JSON."""
     assert command_line.main(["notes"]) == 0
     assert capsys.readouterr().out == "Nothing was passed on to a person yet.\n"
     assert command_line.main(["ask", question, "--thread", "ann", "--lang", lang]) == 0

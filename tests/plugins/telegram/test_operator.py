@@ -1,4 +1,4 @@
-"""What the operator is told: how the bot is doing, and that a webhook is deleted."""
+"""Messages for the operator: the bot's condition, and the deletion of a webhook."""
 
 import asyncio
 import logging
@@ -24,7 +24,7 @@ from tests.support.telegram_server import TOKEN, BotApi
 
 
 async def test_an_administrator_sees_how_the_bot_is_doing(door: Open, world: BotApi, script: Script) -> None:
-    """The answer comes past the running turn; who is no administrator is told that there is no such command."""
+    """The answer comes past the running turn; others read that there is no such command."""
     script.gates["supervisor"] = gate = Gate(0)
     script.add(supervisor=["Hello Bob."])
     async with door() as telegram:
@@ -60,7 +60,7 @@ async def test_a_message_that_is_too_much_is_refused_with_a_word(door: Open, wor
 
 
 async def test_an_administrator_instructs_the_speakers_of_a_topic(door: Open, world: BotApi, script: Script) -> None:
-    """What is said behind /prompt holds in that topic alone, also behind /new, until it is taken back."""
+    """The text after /prompt holds in that topic alone, also after /new, until it is taken back."""
     script.add(supervisor=["Ahoy.", "Hello.", "Ahoy again.", "Good day."])
     async with door() as telegram:
         code = link("sue_bot", TOKEN).partition("=")[2]

@@ -86,7 +86,7 @@ async def test_over_answer_and_back(world: BotApi, door: Open, script: Script) -
 
 
 async def test_a_second_operator(world: BotApi, door: Open, script: Script) -> None:
-    """Who comes second is told who holds the thread, and may take it; a post about it offers the way back."""
+    """A second operator reads the holder of the thread, and may take it; a post about it offers the way back."""
     script.add(supervisor=["Hello."])
     async with door(given=[SeatSettings(operator_chat=CHAT)]) as telegram:
         world.says(ANN, "hi")

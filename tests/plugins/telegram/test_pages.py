@@ -45,7 +45,7 @@ KINDS: list[tuple[str, str, Shown]] = [
 
 
 def faults(page: MessagePage) -> list[str]:
-    """Return what Telegram would refuse of a page."""
+    """Return Telegram's refusals of a page."""
     entities: list[Any] = [entity.to_dict() for entity in page.entities]
     return request_faults("sendMessage", {"chat_id": 1, "text": page.text, "entities": entities})
 
@@ -63,14 +63,14 @@ def shown(text: str) -> tuple[str, Shown]:
 
 @pytest.mark.parametrize(("text", "plain", "entities"), KINDS)
 def test_every_kind_of_markdown(text: str, plain: str, entities: Shown) -> None:
-    """Marks become formatting; what is no mark stays as it was written."""
+    """Marks become formatting; all other text stays as written."""
     all_pages, spans = shown(text)
     assert all_pages == plain
     assert sorted(spans) == sorted(entities)
 
 
 def test_more_marks_than_a_message_may_have() -> None:
-    """Where a message has its hundred entities the next one begins, so that all stay."""
+    """After a hundred entities the next message begins, so that all stay."""
     all_pages = pages("**a** b " * 250 + "\n```py\nend\n```")
     assert [fault for page in all_pages for fault in faults(page)] == []
     assert " ".join(page.text for page in all_pages) == "a b " * 249 + "a b\nend"
@@ -117,7 +117,7 @@ def test_a_blank_text_is_no_message() -> None:
 
 
 def test_plain_text_stays_plain() -> None:
-    """What is not Markdown keeps its stars."""
+    """A text without Markdown keeps its stars."""
     assert pages("/help  **what**", is_markdown=False) == [MessagePage("/help  **what**")]
 
 

@@ -1,4 +1,4 @@
-"""Where answers go: to the asker, in their topic, in the group that has moved, from the bot that was asked."""
+"""The places of answers: to the asker, in their topic, in a moved group, from the bot that got the message."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ async def test_a_question_that_was_deleted_is_answered(door: Open, world: BotApi
 
 @pytest.mark.parametrize("chat", [ANN, GROUP])
 async def test_each_topic_is_a_thread_of_its_own(door: Open, world: BotApi, chat: int) -> None:
-    """What is said in one topic is answered there, and another one knows nothing of it; commands and reminders too."""
+    """A message in one topic is answered there, and another one knows nothing of it; commands and reminders too."""
     async with door(Echo().models(ROLES)) as telegram:
         for topic, text in ((5, "first"), (6, "second"), (None, "third")):
             world.says(chat, f"@sue_bot {text}", user=ANN, topic=topic)
@@ -201,7 +201,7 @@ async def test_a_page_that_grew_is_left_as_it_is(
 async def test_a_growing_answer_is_replaced_after_a_restart(
     door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a group saw of an answer when the process ended becomes the answer; nothing stands there twice."""
+    """The shown part of an answer in a group becomes the answer after a restart; nothing stands there twice."""
     monkeypatch.setattr("app.plugins.telegram.delivery.draft.GROWS_AFTER", 0.0)
     script.gates["supervisor"] = Gate(0)
     script.add(supervisor=["never finished"])

@@ -13,7 +13,7 @@ NOW = datetime.now(UTC)
 
 
 async def test_a_group_is_greeted(door: Open, world: BotApi) -> None:
-    """Who brings the bot into a group reads how to call it, in their language and once; a new rank is no arrival."""
+    """The user who adds the bot to a group reads how to call it, in their language, once; a new rank is no arrival."""
     async with door():
         world.admits(GROUP, user=ANN, lang="ru")
         [greeting] = await world.until_sent(GROUP, 1)

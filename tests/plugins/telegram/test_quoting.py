@@ -1,4 +1,4 @@
-"""What a message refers to reaches the model: replies, quotes, forwards and captions, as data beside the words."""
+"""A message's references reach the model: replies, quotes, forwards and captions, as data beside the words."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def heard(script: Script) -> str:
 async def test_a_message_with_something(
     door: Open, world: BotApi, script: Script, parts: dict[str, Any], told: str
 ) -> None:
-    """The words are the user's; what belongs to them stands in the context block."""
+    """The words are the user's; the attached parts stand in the context block."""
     script.add(supervisor=["Answer."])
     async with door():
         world.says(ANN, parts.pop("text", "is this bread?"), **parts)

@@ -8,7 +8,7 @@ from tests.support.until import until
 
 
 async def signs(door: TelegramDoor) -> dict[str, int]:
-    """Return how often each reaction is kept."""
+    """Return the number of stored reactions of each kind."""
     return await door.assistant.memory.feedback.counts(0)
 
 

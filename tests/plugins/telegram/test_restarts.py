@@ -158,7 +158,7 @@ async def test_nothing_is_acknowledged_before_it_is_stored(
 
 
 async def test_commands_taps_and_hints_outlive_a_restart(door: Open, world: BotApi, script: Script) -> None:
-    """What waits behind a running turn is done by the next process, in its order and once."""
+    """The next process does the work that waits behind a running turn, in its order and once."""
     script.gates["supervisor"] = Gate(0)
     script.add(supervisor=["never finished"])
     voice = {"file_id": "1", "file_unique_id": "1", "duration": 3}

@@ -30,7 +30,7 @@ def sends(world: BotApi, data: str) -> None:
 
 
 def tool_results(script: Script) -> list[str]:
-    """Return what the planner has read of its tools, without what is said of each result."""
+    """Return the results of the planner's tools, without the notes on each."""
     return [message.text.partition("\n")[0] for message in script.asked[-1].messages if message.type == "tool"]
 
 
@@ -52,7 +52,7 @@ async def test_a_web_app_hands_its_data_back(pages: Open, world: BotApi, script:
 
 
 async def test_data_that_nothing_asks_for_get_a_word(pages: Open, world: BotApi, script: Script) -> None:
-    """A button below the chat may outlive its question; what it sends then reaches no model."""
+    """A button below the chat may outlive its question; its data then reaches no model."""
     script.add(supervisor=[*BEGIN, "Never asked."], planner=[Call("pay"), "Paid."])
     async with pages():
         world.says(ANN, "I want to pay")

@@ -30,7 +30,7 @@ def entity(offset: int, length: int, kind: str = "bold", **more: Any) -> dict[st
 
 @pytest.mark.usefixtures("_description")
 def test_a_good_request_has_no_faults() -> None:
-    """What the Bot API allows is no violation."""
+    """A request that the Bot API allows is no violation."""
     assert request_faults("sendMessage", {**GOOD, "entities": [entity(0, 2), entity(0, 1, "italic")]}) == []
 
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.needs("planner")
 
 
 async def test_a_page_has_a_button_and_one_for_done(shop: Open, world: BotApi, script: Script) -> None:
-    """A page opens by a button; "done" goes on. What Telegram will not link to still can be answered."""
+    """A page opens by a button; "done" goes on. A page that Telegram does not link to can still be answered."""
     script.add(supervisor=BEGIN, planner=[[Call("sign_in"), Call("sign_in", {"purpose": "again"})], "Welcome."])
     async with shop():
         world.says(ANN, "Sign me in")
@@ -112,5 +112,5 @@ def test_buttons_are_within_telegrams_limits(number: int, length: int) -> None:
     "data", ["", "-", "/forget yes", "=", "=a:b:c", "=a:1", "=a:²:c", "=a:1:b:c", "=a:p:c", "=a:1234:c"]
 )
 def test_other_data_is_no_tap(data: str) -> None:
-    """What a strange client sends back is not taken for an answer."""
+    """A strange client's data does not count as an answer."""
     assert Tap.read(data) is None

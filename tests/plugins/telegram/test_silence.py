@@ -89,7 +89,7 @@ async def test_nobody_is_asked_twice_after_a_kill(quiet: Open, world: BotApi, sc
 
 
 async def test_nobody_is_asked_in_a_conversation_that_was_left(quiet: Open, world: BotApi, script: Script) -> None:
-    """Whoever has begun another one is there."""
+    """A user who has begun another conversation is there."""
     script.add(supervisor=["What shall it be?", "Hello again."])
     async with quiet() as telegram:
         world.says(ANN, "hello to you")

@@ -1,4 +1,4 @@
-"""Stopping an answer in Telegram: the button of a draft, a button in groups; what was shown stays, and goes on."""
+"""Stopping an answer in Telegram: the button of a draft, a button in groups; the shown part stays, and goes on."""
 
 import pytest
 
@@ -51,7 +51,7 @@ async def test_the_word_for_it_stops(door: Open, world: BotApi, script: Script, 
 
 
 async def test_a_stop_concerns_what_came_before(door: Open, world: BotApi, script: Script) -> None:
-    """What is written behind it is answered whole, also when both arrive at once."""
+    """A message after it is answered whole, also when both arrive at once."""
     script.delays["supervisor"] = 0.2
     script.add(supervisor=["The whole answer."])
     async with door():
@@ -77,7 +77,7 @@ async def test_what_was_stopped_is_tried_again(door: Open, world: BotApi, script
 
 
 async def test_an_answer_in_a_circle_goes_on(door: Open, world: BotApi, script: Script) -> None:
-    """What was shown stays, the sentence below it has a button, and the button asks for more."""
+    """The shown part stays, the sentence below it has a button, and the button asks for more."""
     script.add(supervisor=["We can go to the blue house.\n" * 300, "The end."])
     async with door():
         world.says(ANN, "tell me a story")
@@ -107,7 +107,7 @@ async def test_a_group_has_a_button_that_stops(
 
 
 async def test_a_failure_has_a_button_that_tries_again(door: Open, world: BotApi, script: Script) -> None:
-    """What failed is played again under its own id, so that nothing is said or done twice."""
+    """A failed message is played again under its own id, so that nothing is said or done twice."""
     script.add(supervisor=[ConnectionError("secret"), "Here I am."])
     async with door() as telegram:
         message = world.says(ANN, "hello")

@@ -86,7 +86,7 @@ def test_frames_give_way_to_messages() -> None:
 
 @pytest.mark.needs("planner")
 def test_tools_are_shown_at_work() -> None:
-    """While tools run the draft says which, in words for people; what a retry takes back is gone."""
+    """While tools run the draft names them, in words for people; after a retry the old words are gone."""
     bot = PacedTelegram()
     events: list[tuple[float, Event]] = [
         (2, ToolStart(speaker="planner", tool="add_todos", id="1")),

@@ -99,7 +99,7 @@ async def test_two_chats_do_not_wait_for_each_other(door: Open, world: BotApi, s
 
 
 async def test_messages_of_a_chat_are_answered_in_order(door: Open, world: BotApi) -> None:
-    """What comes while an answer is made is answered after it, each in a turn of its own."""
+    """Messages during an answer are answered after it, each in a turn of its own."""
     async with door(Echo(delays={"supervisor": 0.02}).models(ROLES)) as telegram:
         for text in ("one", "two", "three"):
             world.says(ANN, text)
@@ -120,7 +120,7 @@ async def test_a_chosen_language_stays(door: Open, world: BotApi) -> None:
 
 
 async def test_a_document_is_sent_as_one(door: Open, world: BotApi, script: Script) -> None:
-    """What a tool puts on the screen arrives as a file, and stands for the answer."""
+    """A tool's document arrives as a file, and stands for the answer."""
     script.add(
         supervisor=[MEET],
         profile=[

@@ -26,7 +26,7 @@ def say(world: BotApi, user: int, text: str, **more: Any) -> dict[str, Any]:
 
 
 def toasts(world: BotApi) -> list[str]:
-    """Return what was answered to taps in words."""
+    """Return the texts that answered taps."""
     return [call["text"] for method, call in world.calls if method == "answerCallbackQuery" and "text" in call]
 
 
@@ -85,7 +85,7 @@ async def test_each_has_a_question_of_their_own(shop: Open, world: BotApi, scrip
 
 
 async def test_each_has_lists_of_their_own(door: Open, world: BotApi, rules: Models) -> None:
-    """What is put down is asked first where others have spoken, shown to its owner alone, taken back by nobody else."""
+    """A to-do asks first after others have spoken; its owner alone sees it, and alone takes it back."""
     async with door(rules) as telegram:
         say(world, ANN, "@sue_bot add anchovies to my list")
         await over(world, telegram, 1)

@@ -1,4 +1,4 @@
-"""What comes to a Telegram chat by itself: reminders, on time, late, and to those who were away."""
+"""Messages that come to a Telegram chat by themselves: reminders, on time, late, and to absent users."""
 
 import time
 from pathlib import Path
@@ -15,7 +15,7 @@ from tests.support.telegram_server import BotApi, refusal
 
 
 async def test_the_application_speaks_unasked(door: Open, world: BotApi) -> None:
-    """A text for a chat's thread arrives by itself; what cannot arrive is told as such."""
+    """A text for a chat's thread arrives by itself; an undeliverable one is told as such."""
     async with door() as telegram:
         assert await telegram.tell(f"telegram-{ANN}", "Time for **tea**")
         world.blocked.add(BOB)
@@ -42,7 +42,7 @@ async def test_a_reminder_arrives_by_itself(door: Open, world: BotApi, script: S
 
 
 async def test_a_reminder_that_was_missed_is_told_as_missed(door: Open, world: BotApi, tmp_path: Path) -> None:
-    """What came due while no process ran arrives at the next start, with the time it was meant for, and once."""
+    """A reminder that came due without a process arrives at the next start, with its intended time, and once."""
     async with stage(tmp_path / "telegram.db", Echo().models(ROLES)) as assistant:
         await set_reminder(assistant.memory, ANN, ago=7200)
     async with door(Echo().models(ROLES)):

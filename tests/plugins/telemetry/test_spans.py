@@ -93,7 +93,7 @@ async def test_a_turn_its_calls_and_its_tools_are_spans(tmp_path: Path, receiver
 
 
 async def test_texts_go_along_where_that_is_allowed(tmp_path: Path, receiver: TraceReceiver) -> None:
-    """What was said, and what tools were given and answered."""
+    """Messages, and the arguments and results of tools, are in the spans."""
     await traced(tmp_path, trace_content=True)
     _, tool, _, turn = map(attributes_of, receiver.spans)
     assert ASKED in turn["gen_ai.input.messages"]
@@ -103,7 +103,7 @@ async def test_texts_go_along_where_that_is_allowed(tmp_path: Path, receiver: Tr
 
 
 async def test_a_turn_goes_on_with_the_trace_around_it(tmp_path: Path, receiver: TraceReceiver) -> None:
-    """Whoever calls the assistant within a span of their own finds the turn below it."""
+    """A caller of the assistant within a span of their own finds the turn below it."""
     around = SpanContext(trace_id=7, span_id=8, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
     with use_span(NonRecordingSpan(around)):
         await traced(tmp_path)

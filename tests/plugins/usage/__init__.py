@@ -1,1 +1,1 @@
-"""What models take: counted by day, limited by day, listed."""
+"""The usage of models: counted by day, limited by day, listed."""

@@ -29,7 +29,7 @@ def limited(**limits: float) -> UsageSettings:
 
 
 async def test_two_processes_count_the_same_day(database: str) -> None:
-    """What one process adds counts in the other one; at the same time nothing is lost."""
+    """One process's additions count in the other one; at the same time nothing is lost."""
     limits = limited(user_tokens_per_day=100)
     async with (
         backend_of(database).open(lambda: 0.0, tables=[TABLES]) as here,
@@ -114,7 +114,7 @@ def test_prices_are_a_setting() -> None:
 
 
 async def test_money_without_a_price_is_refused(tmp_path: Path) -> None:
-    """Where money is limited each model needs a price, but for free ones."""
+    """With a limit of money each model needs a price, but for free ones."""
     given = settings(llm_model="openai:a", openai_api_key="k", fallback_model="local:rules")
     free = settings()
     async with backend_of(f"sqlite:///{tmp_path / 'usage.db'}").open(tables=[TABLES]) as memory:

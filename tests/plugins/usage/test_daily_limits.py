@@ -1,4 +1,4 @@
-"""What models may cost in a day: the user is told when it goes on, and what needs no model works as before."""
+"""The daily limits of models: the user reads when it goes on, and all without a model works as before."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -49,7 +49,7 @@ def clock(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def sorry(lang: str = "en") -> str:
-    """Return what a user is told whose day is over."""
+    """Return the refusal for a user at the daily limit."""
     return phrase("sorry_spent", lang, time="00:00 (UTC)")
 
 
@@ -59,7 +59,7 @@ def told(chat: Chat) -> list[str]:
 
 
 async def used(chat: Chat) -> list[tuple[str, int, float]]:
-    """Return what was used today: model, tokens, money."""
+    """Return today's usage: model, tokens, money."""
     async with chat.assistant() as assistant:
         days = await assistant.services.get(Usage).by_day()
     return [(day.model, day.input_tokens + day.output_tokens, day.money) for day in days]
@@ -134,7 +134,7 @@ async def test_money_is_counted_by_the_prices(chat: Chat, clock: Clock) -> None:
 
 
 async def test_nobody_forgets_away_a_limit(chat: Chat, clock: Clock) -> None:
-    """What a user has used stays counted when the thread is forgotten, under a hash that is gone two days later."""
+    """A user's usage stays counted after the thread's deletion, under a hash that is gone two days later."""
     chat.services = [UsageSettings(user_tokens_per_day=100)]
     chat.expects(supervisor=["Hello.", "Hello anew."])
     await chat.says("hello", thread="annabel")

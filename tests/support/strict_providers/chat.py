@@ -12,15 +12,15 @@ from tests.support.strict_providers.server import Refusal
 
 Message = Mapping[str, Any]
 FIELDS = ("model", "messages", "tools", "tool_choice", "stream", "temperature")
-"""What every server of the form takes."""
+"""The fields that every server of the form takes."""
 EXTRAS = ("stream_options", "max_tokens", "max_completion_tokens", "parallel_tool_calls", "prompt_cache_key")
-"""What some take besides."""
+"""The fields that some servers take besides."""
 ENDS = {"whole": "stop", "cut": "length", "refusal": "stop"}
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What a server does otherwise than OpenAI's."""
+    """A server's differences from OpenAI's."""
 
     refused: Sequence[str] = ()
     """The extras that it does not take."""
@@ -38,17 +38,17 @@ class Rules:
     needs_no_effort: bool = False
     """Whether tools are only taken with `reasoning_effort` "none"; the refusal names the other form."""
     call_id: str = r".+"
-    """What the ids of calls look like."""
+    """The pattern of the ids of calls."""
     known_keys: Mapping[str, Sequence[str]] | None = None
     """The keys that a message of a role may have."""
     filters: bool = False
     """Whether a refusal is the filter's: an error in place of a reply."""
     failing: Literal["error", "event", "end"] = "error"
-    """How an error in mid-stream is told: an object, an event with a name, a chunk that ends the reply."""
+    """The form of an error in mid-stream: an object, an event with a name, a chunk that ends the reply."""
     error: Literal["nested", "list", "text", "detail"] = "nested"
     overflow: str = "This model's maximum context length is 8192 tokens. Please send a shorter prompt."
     words: str = "Unrecognized request argument supplied: {field}"
-    """How it names a field that it does not take."""
+    """The words with which it refuses a field."""
 
 
 def _nested(refusal: Refusal) -> object:
@@ -79,11 +79,11 @@ class ChatForm:
     path: str = "/v1/chat/completions"
     _ids: Iterator[int] = field(default_factory=count)
     _signed: list[object] = field(default_factory=list)
-    """What came beside the calls of this server, and must come back unchanged."""
+    """Data beside the calls of this server that must come back unchanged."""
 
     @property
     def overflow(self) -> str:
-        """What it says of a prompt that is too long."""
+        """The refusal of a too long prompt."""
         return self.rules.overflow
 
     def check(self, body: dict[str, Any]) -> None:
@@ -143,7 +143,7 @@ class ChatForm:
                 raise Refusal("signature", f"Function call {place} is missing a thought_signature in extra_content.")
 
     def reply(self, body: dict[str, Any], script: Script) -> Reply:
-        """Return what the model answers to a request."""
+        """Return the model's answer to a request."""
         messages: list[Message] = body["messages"]
         last = max(place for place, message in enumerate(messages) if message["role"] == "user")
         called = [call["function"]["name"] for message in messages[last:] for call in message.get("tool_calls", ())]

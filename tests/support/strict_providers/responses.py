@@ -75,7 +75,7 @@ class ResponsesForm:
                     raise Refusal("part", f"Invalid value: '{part['type']}' in input[{place}].")
 
     def reply(self, body: dict[str, Any], script: Script) -> Reply:
-        """Return what the model answers to a request."""
+        """Return the model's answer to a request."""
         items = _items(body["input"])
         last = max(place for place, item in enumerate(items) if item.get("role") == "user")
         called = [item["name"] for item in items[last:] if item["type"] == "function_call"]
@@ -171,7 +171,7 @@ def _begun(item: Item) -> Item:
 
 
 def _pieces(item: Item, reply: Reply) -> Iterator[Item]:
-    """Yield what comes between the beginning and the end of an item."""
+    """Yield the events between the beginning and the end of an item."""
     if item["type"] == "function_call":
         yield {"type": "response.function_call_arguments.delta", "delta": item["arguments"]}
         yield {"type": "response.function_call_arguments.done", "arguments": item["arguments"], "name": item["name"]}

@@ -1,4 +1,4 @@
-"""What the strict servers answer: the last line of the newest user message is a script for the model.
+"""The script of the strict servers' model: the last line of the newest user message.
 
     CALL add_todos {"items": ["milk"]} ;; CALL list_todos {} >> SAY done
 
@@ -20,7 +20,7 @@ SCRIPT = re.compile(r"(CALL|SAY|THINK|CUT|REFUSE|BUSY|OVERFLOW|FAIL|BREAK|SLOW|L
 Trouble = Literal["busy", "overflow", "fail", "break"]
 NO_SCRIPT = "Done."
 THOUGHT = "It is as it is."
-"""What a model thinks that always thinks."""
+"""The reasoning of a model that always reasons."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Reply:
-    """What the model says next."""
+    """The model's next reply."""
 
     text: str = ""
     thoughts: str = ""
@@ -96,7 +96,7 @@ def _read(step: str) -> Reply:
 
 
 def _taken(reply: Reply, order: str, rest: str) -> dict[str, Any]:
-    """Return what a part of a step says of its reply."""
+    """Return the reply of a part of a step."""
     match order:
         case "CALL":
             name, _, args = rest.partition(" ")

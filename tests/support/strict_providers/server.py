@@ -28,17 +28,17 @@ class WireForm(Protocol):
     """A form of requests and replies, with its rules."""
 
     path: str
-    """Where it is asked, below the form's name."""
+    """The path of its requests, below the form's name."""
 
     @property
     def overflow(self) -> str:
-        """What it says of a prompt that is too long."""
+        """The refusal of a too long prompt."""
 
     def check(self, body: dict[str, Any]) -> None:
         """Raise Refusal for what the form does not take."""
 
     def reply(self, body: dict[str, Any], script: Script) -> Reply:
-        """Return what the model answers to a request."""
+        """Return the model's answer to a request."""
 
     def events(self, reply: Reply) -> Sequence[str]:
         """Return the reply as the events of a stream."""

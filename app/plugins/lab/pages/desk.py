@@ -1,4 +1,4 @@
-"""The pages on the desk: sessions in which the visitor plays the model, and what they are exported as."""
+"""The pages on the desk: sessions in which the visitor plays the model, and their export."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ router = new_router()
 
 
 class ReplyForm(BaseModel):
-    """What the visitor replies for the model; each argument of a call is a text."""
+    """The visitor's reply for the model; each argument of a call is a text."""
 
     name: str
     text: str = ""
@@ -41,7 +41,7 @@ async def session(visit: Visiting, name: FileName) -> str:
 
 @router.get("/lab/desk/seat")
 async def seat(visit: Visiting, name: FileName) -> str:
-    """Show how far a session is; waits for the next call of a model."""
+    """Show the state of a session; waits for the next model call."""
     return await _seat(visit, await _desk(visit, name))
 
 
@@ -69,7 +69,7 @@ async def reply(visit: Visiting, form: Nested) -> str:
 
 @router.post("/lab/desk/back")
 async def back(visit: Visiting, name: Text, steps: Number) -> str:
-    """Go back to where so many steps are done."""
+    """Go back to the end of this step."""
     desk = await _desk(visit, name)
     await desk.back(visit.settings, steps)
     return await _seat(visit, desk)

@@ -17,7 +17,7 @@ for page in PAGES:
 
 @asynccontextmanager
 async def serving(app: FastAPI) -> AsyncIterator[None]:
-    """Let visitors work and talk in the lab; what goes on there ends with the block."""
+    """Let visitors work and talk in the lab during the block; its end ends their works and talks."""
     works, trials, desks = app.state.lab = visit.Benches(Works(), OpenTalks(), OpenTalks())
     try:
         yield
@@ -27,10 +27,10 @@ async def serving(app: FastAPI) -> AsyncIterator[None]:
 
 
 def link(lang: str) -> tuple[str, str]:
-    """Return the address and the name of the lab, for the menu of whoever may use it."""
+    """Return the address and the name of the lab, for the menu of a visitor who may use it."""
     return "/lab", visit.text("lab", lang)
 
 
 def thread_link(thread: str, lang: str) -> tuple[str, str]:
-    """Return the address of a thread's page, and what leads there is called."""
+    """Return the address of a thread's page, and the text of the link to it."""
     return threads.address_of(thread), visit.text("in_lab", lang)

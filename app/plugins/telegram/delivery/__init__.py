@@ -1,1 +1,1 @@
-"""What goes to Telegram: messages, drafts, pictures and files, in pages and within its limits."""
+"""Delivery to Telegram: messages, drafts, pictures and files, in pages and within its limits."""

@@ -1,4 +1,4 @@
-"""Questions as buttons: one for each option or link, and the answer that a tap on it stands for."""
+"""Questions as buttons: one for each option or link, and the answer of a tap on it."""
 
 import re
 from dataclasses import dataclass
@@ -15,23 +15,23 @@ from app.presentation.texts import one_line
 
 SIGN = "="
 OF = " @"
-"""Separates a command from its owner in the data of a button."""
+"""The text between a command and its owner in the data of a button."""
 RETRY_COMMAND = "/retry"
 LONGEST_LABEL = 40
-"""Characters of a label on a button; a longer one is cut, the message has all of it."""
+"""The most characters of a label on a button; a longer one is cut, the message has all of it."""
 MOST_LABELS = 10
-"""Options that are shown at once; more of them are shown in pages."""
+"""The most options without pages."""
 IN_A_PAGE = 8
 CANCEL, OTHER, PAGE = "x", "o", "p"
-"""What a button sends in place of an option's place: leave the question, answer in words, show a page (with number)."""
+"""A button's data in place of an option's place: leave the question, answer in words, show a page (with number)."""
 DATA = re.compile(rf"{SIGN}([^:]*):(\d{{1,3}}|{PAGE}\d{{1,3}}|{OTHER}|{CANCEL}):([^:]*)")
 COMMANDS = {"continue": "/go", "retry": RETRY_COMMAND, "stop": "/stop"}
-"""What the buttons below an answer send, by the names of their labels."""
+"""The commands of the buttons below an answer, by the names of their labels."""
 
 
 @dataclass(frozen=True)
 class Tap:
-    """What a button sends back: the mark of its question, what was tapped, and the user who was asked."""
+    """The data of a tapped button: the mark of its question, the choice, and the asked user."""
 
     mark: str
     choice: str
@@ -43,17 +43,17 @@ class Tap:
 
     @classmethod
     def read(cls, data: str) -> Self | None:
-        """Return the tap that a button's data stands for; None if it is no button of a question."""
+        """Return the tap of a button's data; None if it is no button of a question."""
         parts = DATA.fullmatch(data)
         return cls(*parts.groups()) if parts else None
 
     @property
     def page(self) -> int | None:
-        """The page of options to be shown, from 0; None if an answer was tapped."""
+        """The chosen page of options, from 0; None if the tap is an answer."""
         return int(self.choice.removeprefix(PAGE)) if self.choice.startswith(PAGE) else None
 
     def says(self, question: Interrupt, lang: str) -> str | None:
-        """Return what the user says by the tap; None if the question has no such button."""
+        """Return the user's words for the tap; None if the question has no such button."""
         if self.choice == CANCEL:
             return say("never_mind", lang)
         if not self.choice.isdecimal():
@@ -73,7 +73,7 @@ def keyboard(question: Interrupt, asked: str, lang: str, page: int = 0) -> Inlin
     other = button(say("other", lang), OTHER)
     cancel = button(say("leave", lang), CANCEL)
     if question.options and question.kind == CONFIRM:
-        # Yes and no stand side by side, and need no numbers.
+        # Yes and no fit side by side, and need no numbers.
         labels = [option["label"].capitalize() for option in question.options]
         return InlineKeyboardMarkup.from_row([button(label, place) for place, label in enumerate(labels)])
     if question.options:
@@ -95,18 +95,18 @@ def web_app_keyboard(question: Interrupt, lang: str) -> ReplyKeyboardMarkup:
 
 
 def command_buttons(owner: str, lang: str, *names: str) -> InlineKeyboardMarkup:
-    """Return buttons that send commands of their owner, for an answer that is being made or was cut."""
+    """Return buttons that send commands of their owner, for a running, cut or failed answer."""
     row = [InlineKeyboardButton(say(name, lang), callback_data=f"{COMMANDS[name]}{OF}{owner}") for name in names]
     return InlineKeyboardMarkup([row])
 
 
 def link_buttons(url: str, lang: str) -> list[list[InlineKeyboardButton]]:
-    """Return a row with a button that opens a page and names its site; no rows if the address is no web page."""
+    """Return a row with a button that opens a page and names its site; no rows for another address."""
     return [[InlineKeyboardButton(_open_label(url, lang), url=url)]] if is_web(url) else []
 
 
 def without_links(markup: InlineKeyboardMarkup | ReplyKeyboardMarkup) -> InlineKeyboardMarkup | None:
-    """Return the buttons that send something back."""
+    """Return the buttons without those that only open a page."""
     if isinstance(markup, ReplyKeyboardMarkup):
         return None
     rows = [[button for button in row if button.callback_data] for row in markup.inline_keyboard]

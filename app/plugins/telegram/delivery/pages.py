@@ -1,4 +1,4 @@
-"""Markdown for Telegram: plain text with entities, cut into pages that fit into one message each."""
+"""Markdown for Telegram: plain text with entities, cut into pages of one message each."""
 
 import logging
 import re
@@ -24,21 +24,21 @@ LIMIT = 4096
 """UTF-16 units of one message."""
 MOST_ENTITIES = 100
 MOST_PAGES = 20
-"""Messages of one text; what goes beyond them is not shown."""
+"""The most messages of one text; the rest is not shown."""
 CUT = "[…]"
 """The last message of a text that is not shown to its end."""
 MOST_DRAWN = 3
-"""How many times longer than its Markdown a text may become: nested lists and tables are padded with blanks."""
+"""The most growth of a text over its Markdown: nested lists and tables are padded with blanks."""
 OVERLOADED = re.compile(r"^(?:[ \t]*(?:[-*+>]|\d{1,9}[.)])){9}|^[^\n]*(?:\|[^|\n]*){40}|\${40}", re.MULTILINE)
-"""A line with more nested lists, columns or dollars than anybody can read; drawing it takes too long."""
+"""A line with more nested lists, columns or dollars than a person can read; its conversion takes too long."""
 FORMULA, MOST_FORMULAS = re.compile(r"\\[(\[]"), 300
-"""Begins a formula, and so many are drawn: for the end of each all the rest of the text is searched."""
+"""The beginning of a formula, and the most formulas: the search for each end goes through the rest of the text."""
 SEPARATORS = ("\n\n", "\n", " ")
-# The converter drops what looks like HTML, and takes stars of sums for marks; characters of the same width stand in.
+# The converter drops apparent HTML, and takes stars of sums for marks; characters of the same width replace both.
 STAND_IN, STAR = "\ue000", "\ue020"
 STARS = re.compile(r"\*+|\n\s*\n")
 UNLINKED = (MessageEntity.PRE, MessageEntity.CODE, MessageEntity.TEXT_LINK)
-"""Formatting within which there can be no link."""
+"""The formatting that can hold no link."""
 _JOINED = "\u200d\ufe0f"
 
 
@@ -56,7 +56,7 @@ class MessagePage:
 
 
 def pages(text: str, *, is_markdown: bool = True, citations: Sequence[Citation] = ()) -> list[MessagePage]:
-    """Return a text as messages; a blank text needs none. A text that cannot be formatted stays as it is.
+    """Return a text as messages; none for a blank text. A text with broken formatting stays as it is.
 
     The numbers of its citations are links, and a list of the sources stands below.
     """
@@ -66,7 +66,7 @@ def pages(text: str, *, is_markdown: bool = True, citations: Sequence[Citation] 
         try:
             text, entities = _formatted(text)
         except Exception as failure:
-            # Whatever a model writes has to arrive; how it looks comes second.
+            # Every text of a model has to arrive; its formatting comes second.
             LOG.warning("an answer is sent without formatting (%s)", type(failure).__name__)
     if citations:
         text, entities = _with_sources(text, entities, citations)
@@ -77,7 +77,7 @@ def pages(text: str, *, is_markdown: bool = True, citations: Sequence[Citation] 
 def _with_sources(
     text: str, entities: Sequence[MessageEntity], citations: Sequence[Citation]
 ) -> tuple[str, list[MessageEntity]]:
-    """Make the numbers of a formatted text links, and quote the list of sources below; each shows where it leads."""
+    """Make links of the numbers in a formatted text, and quote the list of sources below, each with its site."""
     links, by_number = list(entities), addresses(citations)
     closed = [entity for entity in entities if entity.type in UNLINKED]
     for number, begin, end in numbers(text):
@@ -92,18 +92,18 @@ def _with_sources(
             links.append(MessageEntity(MessageEntity.TEXT_LINK, len(shown) + 2, len(host), url=reference.url))
         place = host or reference.place
         shown += f" ({place})" if place else ""
-    # A long list is folded until somebody wants to see it.
+    # Telegram folds a long list.
     quote = MessageEntity(MessageEntity.EXPANDABLE_BLOCKQUOTE, begin, len(shown) - begin)
     return shown, [quote, *links]
 
 
 def utf16_length(text: str) -> int:
-    """Return the length of a text as Telegram counts it, in UTF-16 units."""
+    """Return the length of a text in UTF-16 units, Telegram's measure."""
     return len(text.encode("utf-16-le", "replace")) // 2
 
 
 def _formatted(text: str) -> tuple[str, list[MessageEntity]]:
-    """Return what Markdown looks like, with entities that are counted in characters."""
+    """Return the formatted text of Markdown, with entities that are counted in characters."""
     style = RenderConfig.isolated()
     signs = style.markdown_symbol
     signs.heading_level_1 = signs.heading_level_2 = signs.heading_level_3 = signs.heading_level_4 = ""
@@ -117,7 +117,7 @@ def _formatted(text: str) -> tuple[str, list[MessageEntity]]:
     for mark in marks:
         begin, end = bisect_left(units, mark.offset), bisect_left(units, mark.offset + mark.length)
         url, language = mark.url and mark.url.replace(STAND_IN, "<"), mark.language
-        # A model hides nothing from its reader; hidden text could also cross another's edge.
+        # A model must hide nothing from its reader; hidden text could also cross the edge of another entity.
         is_taken = is_web(url or "") if mark.type == MessageEntity.TEXT_LINK else mark.type != MessageEntity.SPOILER
         if is_taken:
             entities.append(MessageEntity(mark.type, begin, end - begin, url=url, language=language))
@@ -125,7 +125,7 @@ def _formatted(text: str) -> tuple[str, list[MessageEntity]]:
 
 
 def _sums_kept(text: str) -> str:
-    """Return Markdown in which stars between two letters or digits that end no formatting stay as typed: 2*3*4."""
+    """Return Markdown that keeps the stars between letters or digits that end no formatting: 2*3*4."""
     opened: list[int] = []
 
     def kept(run: re.Match[str]) -> str:
@@ -144,7 +144,7 @@ def _sums_kept(text: str) -> str:
 
 
 def _units(text: str) -> list[int]:
-    """Return the UTF-16 units before each character, and in all."""
+    """Return the number of UTF-16 units before each character, and in all."""
     return [0, *accumulate(2 if letter > "\uffff" else 1 for letter in text)]
 
 
@@ -157,7 +157,7 @@ def _moved(entity: MessageEntity, begin: int, end: int) -> MessageEntity:
 
 
 def _with_targets(text: str, entities: Sequence[MessageEntity]) -> tuple[str, list[MessageEntity]]:
-    """Write the address behind each link whose words do not tell it: it could lead anywhere."""
+    """Write the address behind each link whose text does not show it: such a link could lead anywhere."""
     links = [(entity, entity.url) for entity in entities if entity.url]
     untold = [(link, url) for link, url in links if not is_told_by(url, text[link.offset : _end(link)])]
     targets = {_end(link): f" ({in_full(url)})" for link, url in untold}
@@ -174,7 +174,7 @@ def _with_targets(text: str, entities: Sequence[MessageEntity]) -> tuple[str, li
 
 def _split(text: str, entities: Sequence[MessageEntity]) -> Iterator[MessagePage]:
     units = _units(text)
-    # What is longer than a message has to be cut anyway.
+    # An entity longer than a message has to be cut anyway.
     unbroken = [entity for entity in entities if units[_end(entity)] - units[entity.offset] <= LIMIT]
     ordered = sorted(entities, key=lambda entity: entity.offset)
     headings = {entity.offset for entity in entities if entity.type == MessageEntity.BOLD and _is_line(text, entity)}
@@ -200,7 +200,7 @@ def _within(entities: Sequence[MessageEntity], first: int, last: int) -> list[Me
 
 
 def _is_line(text: str, entity: MessageEntity) -> bool:
-    """Tell whether formatting covers a line, and no more."""
+    """Tell whether formatting covers exactly a line."""
     begin, end = entity.offset, _end(entity)
     return text[max(begin - 1, 0) : begin] in ("", "\n") and text[end : end + 1] in ("", "\n")
 
@@ -214,7 +214,7 @@ def _without_heading(text: str, begin: int, end: int, headings: Collection[int])
 
 
 def _cut(text: str, begin: int, end: int, unbroken: Sequence[MessageEntity]) -> int:
-    """Return where a page that may reach to `end` should end: between paragraphs, lines, words, at worst in one."""
+    """Return the best end of a page up to `end`: between paragraphs, lines, words, at worst within a word."""
 
     def holder(place: int) -> int:
         return min((entity.offset for entity in unbroken if entity.offset < place < _end(entity)), default=place)

@@ -1,4 +1,4 @@
-"""Which answers of an unfinished turn were sent to a chat, so that a restart does not send them again."""
+"""Receipts of the sent answers of an unfinished turn: a restart does not send them again."""
 
 import hashlib
 from collections.abc import Awaitable, Callable
@@ -10,7 +10,7 @@ from app.plugins.telegram.place import DOOR
 
 
 class Receipts:
-    """What was delivered of a turn: digests of its events, and the number of pages of an event that is not complete."""
+    """The receipts of a turn: digests of delivered events, and the number of delivered pages of a half-sent event."""
 
     def __init__(self, store: Store, thread: str, turn: str) -> None:
         self._store, self._place, self._turn = store, namespace_of(thread, DOOR), turn
@@ -19,12 +19,12 @@ class Receipts:
         self._pages: tuple[str, int] = "", 0
         self._digest, self._skipped, self._page = "", 0, 0
         self.shown: Callable[[int], Awaitable[None]] | None = None
-        """Is called with each message that shows a part of the turn."""
+        """Called with each message that shows a part of the turn."""
         self.growing: int | None = None
-        """The message that shows the answer so far; the answer takes its place, also after a restart."""
+        """The message with the answer so far; the whole answer replaces it, also after a restart."""
 
     async def read(self) -> None:
-        """Recall what was delivered before the process ended."""
+        """Read the receipts from before a restart."""
         if item := await self._store.aget(self._place, self._turn):
             self._before, self._now = list(item.value["delivered"]), list(item.value["delivered"])
             self._pages, self.growing = (item.value["digest"], item.value["pages"]), item.value["growing"]
@@ -48,21 +48,21 @@ class Receipts:
         """Note that the page was delivered, in this message if that is known."""
         if not self._digest:
             return
-        # The message that showed the answer so far is its first page now, and is not to be changed again.
+        # The message with the answer so far is its first page now, and must not change again.
         self._pages, self.growing = (self._digest, self._page), None
         await self._write()
         if message and self.shown:
             await self.shown(message)
 
     async def add(self) -> None:
-        """Note that all of the event was delivered."""
+        """Note that the whole event was delivered."""
         if self._digest:
             self._now.append(self._digest)
             self._pages, self.growing = ("", 0), None
             await self._write()
 
     async def grow(self, message: int) -> None:
-        """Note which message shows the answer so far."""
+        """Note the message with the answer so far."""
         if self.growing != message:
             self.growing = message
             await self._write()
@@ -79,10 +79,10 @@ class Receipts:
 
 
 def _digest(event: Event) -> str:
-    """Return the digest by which an event is recognised; empty for an event without a receipt."""
+    """Return the digest that identifies an event; empty for an event without a receipt."""
     match event:
         case View():
-            # After a restart it comes again as a message with the view's words.
+            # After a restart, the view comes again as a message with its words.
             words = event.text()
         case Images(images=images):
             words = " ".join(image["url"] for image in images)

@@ -1,4 +1,4 @@
-"""Show the events of a turn in a Telegram chat, with documents and photos; any other view is sent as text."""
+"""The events of a turn in a Telegram chat, with documents and photos; any other view is sent as text."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -25,19 +25,19 @@ from app.presentation.texts import LONGEST_TITLE, gallery
 from prompts import phrase
 
 LARGEST_DOCUMENT = 50_000_000
-"""Bytes of a file that Telegram takes from a bot."""
+"""The most bytes of a file that Telegram takes from a bot."""
 MOST_PHOTOS = 10
 PHOTO_TYPES = ("", "image/jpeg", "image/png", "image/webp")
-"""What Telegram shows as a photo; empty where the kind is not known."""
+"""The media types that Telegram shows as a photo; empty where the type is unknown."""
 PHOTO_PATIENCE = 60.0
-"""Seconds in which Telegram has to fetch the pictures of a request."""
+"""Seconds for Telegram to fetch the pictures of a request."""
 WIDEST_TABLE = 36
-"""Columns of a table that a phone shows without breaking its lines."""
+"""The most columns of a table on a phone without broken lines."""
 LEVELS = {"info": "ℹ️", "warning": "⚠️", "error": "❗"}
 
 
 class ChatScreen:
-    """Show the events of a turn, each once, also after a restart. `live` shows the answer until they come."""
+    """Shows the events of a turn, each once, also after a restart. `live` shows the unfinished answer."""
 
     def __init__(self, sender: Sender, receipts: Receipts, to: TelegramPlace, turn: Turn, lang: Lang) -> None:
         self._sender, self._receipts, self.place, self.turn, self.lang = sender, receipts, to, turn, lang
@@ -46,16 +46,16 @@ class ChatScreen:
         """Whether a new message of the user has ended the answer. The answer then needs no remark."""
         self._question: Interrupt | None = None
         self._is_unreached = False
-        """Whether a private text did not reach the user. The user was told so."""
+        """Whether a private text did not reach the user, who got a remark on it."""
 
     async def show(self, event: Event) -> None:
-        """Show one event, leave it out, or say that it cannot be shown. Raises Gone if nobody can write to the chat."""
+        """Show one event, leave it out, or send a remark in its place. Raises Gone if the chat cannot be written to."""
         question, self._question = self._question, None
         if isinstance(event, Interrupt):
-            # The message that follows has its words, and decides whether they have been sent before.
+            # The next message has its words, and its receipt tells whether they were sent before.
             self._question = event
         elif isinstance(event, Message) and question is None and (event.shown or await self._is_refuted(event)):
-            # The view before it showed the same, or the message claims something that did not happen.
+            # The view before it showed the same, or its remark on a private text is untrue.
             pass
         elif self._receipts.begin(event):
             try:
@@ -95,12 +95,12 @@ class ChatScreen:
             case PrivateMessage(user=user, text=text):
                 await self._hand_privately(user, text)
             case Error(code=code, text=text) if code != RETRY:
-                # An answer that was cut is continued, a failed one tried again.
+                # A cut answer is continued, a failed one tried again.
                 way_on = command_buttons(self.turn.owner, await self.lang(), "continue" if code in CUT else "retry")
                 await self._say(text, None if code in (REBUILT, *NOT_TAKEN) else way_on)
 
     async def _hand_privately(self, user: str, text: str) -> None:
-        """Send a text to a user's own chat; say so in this one if the user has not opened that chat yet."""
+        """Send a text to a user's own chat; send a remark to this chat if the user has not opened their own yet."""
         own = chat_of(user)
         try:
             if own is None:
@@ -133,7 +133,7 @@ class ChatScreen:
 
 
 def grid(view: Table) -> MessagePage | None:
-    """Return a table in fixed-width columns; None if a phone would break its lines."""
+    """Return a table in columns of fixed width; None if a phone would break its lines."""
     rows = enumerate(view.rows, 1)
     numbered = (("#", *view.columns), *(("-" if view.unnumbered else str(number), *row) for number, row in rows))
     lines = columns(numbered)
@@ -161,7 +161,7 @@ async def send_document(
 
 
 async def send_photos(sender: Sender, to: TelegramPlace, images: Sequence[ShownImage]) -> list[ShownImage]:
-    """Send pictures as photos, several as an album; return the pictures that could not be shown.
+    """Send pictures as photos, several as an album; return the failed pictures.
 
     Telegram fetches them itself. If it refuses the originals, it is asked for their small copies.
     """
@@ -185,7 +185,7 @@ async def send_photos(sender: Sender, to: TelegramPlace, images: Sequence[ShownI
 
 
 def caption(image: ShownImage) -> MessagePage:
-    """Return what stands below a picture: its title, and the site that shows it as a link."""
+    """Return the caption of a picture: its title, and a link to its site."""
     title = " ".join(clean(image["title"]).split())[:LONGEST_TITLE]
     page = image["page"] if is_web(image["page"]) else ""
     site = urlsplit(page).netloc

@@ -1,4 +1,4 @@
-"""Sending to Telegram: every message arrives, in order within a chat, however long Telegram makes it wait."""
+"""Sending to Telegram: every message arrives, in order within a chat, after any wait that Telegram asks for."""
 
 import asyncio
 import logging
@@ -23,23 +23,23 @@ from app.plugins.telegram.refusal import Subject, reason, subject
 
 LOG = logging.getLogger(__name__)
 PATIENCE = 24 * 3600.0
-"""Seconds for which a text is tried again while Telegram cannot be reached; so long it keeps updates for us, too."""
+"""Seconds of tries for a text while Telegram is out of reach; Telegram keeps updates for the same time."""
 FILE_PATIENCE = 60.0
-"""The same for a file: the file itself may be what Telegram fails at, and the chat waits meanwhile."""
+"""Seconds of tries for a file: the file itself may be the cause of the failure, and the chat waits meanwhile."""
 SHORTEST = 100
-"""Characters of a text that is not cut in two when Telegram calls it too long."""
+"""The most characters of a text that is never cut in two, even when Telegram calls it too long."""
 AS_FRAME: dict[str, Any] = {"read_timeout": 5.0, "rate_limit_args": FRAME}
-"""Marks a request as a frame; the message that follows waits no longer than these seconds for it."""
+"""The options of a frame's request; the next message waits no longer than these seconds for it."""
 
 Keyboard = InlineKeyboardMarkup | ReplyKeyboardMarkup | None
 Fate = int | Subject | Literal["lost"]
-"""The number of the message that was sent, 0 if it is not known; or what Telegram refused, or that it was not reached.
+"""The number of the sent message, 0 if unknown; or the subject of Telegram's refusal, or "lost" without a connection.
 """
 Send = Callable[..., Awaitable[object]]
 
 
 class Gone(Exception):
-    """The chat cannot be written to: the user has blocked the bot, or it was thrown out."""
+    """The chat cannot be written to: the user has blocked the bot, or the group has removed it."""
 
 
 class TextRefused(Exception):
@@ -47,12 +47,12 @@ class TextRefused(Exception):
 
 
 class Sender:
-    """Send texts, one at a time per chat, frames where there is room; raise `Gone` if a chat cannot be written to."""
+    """Sends texts, one at a time per chat, and frames where there is room; raises `Gone` for a closed chat."""
 
     def __init__(self, bot: ServiceBot, names: ThreadNames | None = None) -> None:
         self.bot, self.names = bot, names or ThreadNames()
         self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
-        """For each chat the lock that keeps the pages of one text together."""
+        """The lock of each chat, which keeps the pages of one text together."""
         self._has_drafts = True
 
     async def say(
@@ -64,7 +64,7 @@ class Sender:
         keyboard: Keyboard = None,
         receipts: Receipts | None = None,
     ) -> bool:
-        """Send a text in as many messages as it takes; as `show`."""
+        """Send a text in as many messages as needed; as `show`."""
         return await self.show(to, pages(text, is_markdown=is_markdown), keyboard, receipts=receipts)
 
     async def show(
@@ -75,14 +75,14 @@ class Sender:
         instead: int | None = None,
         receipts: Receipts | None = None,
     ) -> bool:
-        """Send pages, the last one with the buttons; pages that have a receipt are left out.
+        """Send pages, the last one with the buttons; pages with a receipt are left out.
 
-        `instead` is a message that the first page takes the place of. Returns False if Telegram was out of reach for
-        too long. Raises Refused, when the other pages are sent, if Telegram takes a page in no form.
+        `instead` is a message that the first page replaces. Returns False if Telegram was out of reach for too long.
+        Raises Refused, after the other pages, if Telegram takes a page in no form.
         """
         fates: list[Fate] = []
         if instead and isinstance(keyboard, ReplyKeyboardMarkup):
-            # No edit brings buttons below the chat.
+            # An edit cannot bring buttons below the chat.
             await self.withdraw(to, instead)
             instead = None
         async with self._lock(to):
@@ -113,11 +113,11 @@ class Sender:
             return fate if isinstance(fate, int) else None
 
     def takes_drafts(self, to: TelegramPlace) -> bool:
-        """Tell whether a chat can show drafts: only private chats can, and only if this Bot API server knows drafts."""
+        """Tell whether a chat can show drafts: only a private chat can, if this Bot API server knows drafts."""
         return not to.is_group and self._has_drafts
 
     async def typing(self, to: TelegramPlace) -> bool:
-        """Show that an answer is being made, if there is room for it. Raises TelegramError if Telegram refuses it."""
+        """Show the sign of typing, if there is room for it. Raises TelegramError if Telegram refuses it."""
         chat, place = self.names.now(to.chat), to.address(replies=False)
         return bool(await _frame(self.bot.send_chat_action(chat, ChatAction.TYPING, **AS_FRAME, **place)))
 
@@ -135,14 +135,14 @@ class Sender:
         try:
             return bool(await _frame(show))
         except InvalidToken:
-            # This is what the library makes of an unknown method.
+            # The library raises this error for an unknown method.
             self._has_drafts = False
             raise
 
     async def grow(
         self, to: TelegramPlace, message: int | None, page: MessagePage, keyboard: InlineKeyboardMarkup
     ) -> int | None:
-        """Show a text in a message that is edited later, or edit it; raises as `typing`.
+        """Show a text in a new message, or edit that message; raises as `typing`.
 
         Returns the number of the message, None if there was no room for it.
         """
@@ -154,7 +154,7 @@ class Sender:
         return message if await _frame(self.bot.edit_message_text(page.text, chat, message, **options)) else None
 
     async def withdraw(self, to: TelegramPlace, message: int) -> None:
-        """Delete a message that nothing has replaced; a failure is ignored."""
+        """Delete a message; a failure is ignored."""
         with suppress(TelegramError):
             await self.bot.delete_message(self.names.now(to.chat), message)
 
@@ -164,7 +164,7 @@ class Sender:
     async def _page(
         self, to: TelegramPlace, page: MessagePage, keyboard: Keyboard, instead: int | None, *, is_first: bool
     ) -> Fate:
-        """Send a page; if it is refused, without formatting, links and buttons, in two halves, or beside its topic."""
+        """Send a page; after a refusal without formatting, links and buttons, in two halves, or outside its topic."""
         if not is_first:
             to = replace(to, message=0)
         new = partial(self.bot.send_message, text=page.text)
@@ -176,7 +176,7 @@ class Sender:
         tries = dict.fromkeys([(page.entities, keyboard), ((), keyboard), ((), keyboard and without_links(keyboard))])
         fate: Fate = "text"
         for where, send in sends:
-            # The last form is tried twice where it is the only one: a refusal may pass.
+            # A page with only one form is tried twice: a refusal may pass.
             for entities, buttons in [*tries, ((), None)]:
                 fate = await self._deliver(where, partial(send, entities=entities or None, reply_markup=buttons))
                 if isinstance(fate, int) and instead is not None and send is new:
@@ -200,7 +200,7 @@ class Sender:
             try:
                 return await send(chat_id=self.names.now(to.chat), **address)
             except ChatMigrated as migrated:
-                # The group is a supergroup now, and the update that says so has not come yet.
+                # The group is a supergroup now, and the update of that has not come yet.
                 self.names.move(self.names.now(to.chat), migrated.new_chat_id)
                 return await send(chat_id=migrated.new_chat_id, **address)
 
@@ -220,7 +220,7 @@ class Sender:
 
 
 async def _frame(request: Coroutine[object, object, object]) -> object:
-    """Make a request that nobody misses; return None if it was left out."""
+    """Make the request of a frame; return None if it was left out."""
     try:
         return await request
     except (NoRoom, RetryAfter, NetworkError) as failure:

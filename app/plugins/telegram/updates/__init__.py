@@ -1,1 +1,1 @@
-"""What comes from Telegram: each update is stored, then done once."""
+"""The updates from Telegram: each is stored, then done once."""

@@ -1,4 +1,4 @@
-"""Slash commands in a chat: each run as a visit that lasts for one command; and the menus of them."""
+"""Slash commands in a chat: each runs as a visit of one command; and their menus."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ LOG = logging.getLogger(__name__)
 
 
 class CommandDoor:
-    """A chat as the door of a visit that lasts for one command."""
+    """A chat as the door of a visit of one command."""
 
     name = MESSENGER
     is_traced, has_pages = False, True
@@ -44,9 +44,9 @@ class CommandDoor:
         self.has_played = False
 
     async def play(self, turn: Turn, note: Callable[[Event], None]) -> bool:
-        """Store a turn as the turn of the command's message, and have it played in the order of its chat."""
+        """Store a turn as that of the command's message, and queue it in its chat."""
         self.has_played = True
-        # A message that failed is played again under its own id, unless that is being done.
+        # A failed message is played again under its own id, unless that play is running.
         is_running = any(answer.turn.id == turn.id for answer in self._door.answers.values())
         failed = None if is_running else await self._door.assistant.message(turn.thread, turn.id)
         is_new = await self._door.assistant.state(turn.thread, turn.owner) is None
@@ -57,7 +57,7 @@ class CommandDoor:
         return True
 
     async def stop(self, thread: str) -> bool:
-        """Stop the answer that was being made, or waited, when the command came; False if there was none."""
+        """Stop the answer that ran or waited when the command came; False if there was none."""
         return await stop_when_begun(self._door.assistant, thread, self._is_over, self._place.owner)
 
     async def begin(self, visit: Visit, name: str) -> str:
@@ -72,11 +72,11 @@ class CommandDoor:
         return self._door.names.number(thread, self._place.chat, self._place.topic)
 
     def here(self, thread: str, lang: str) -> str:
-        """Say that the chat holds another conversation now; one that has begun has greeted."""
+        """Return a remark on the chat's new conversation; empty if the conversation has greeted already."""
         return "" if self.has_played else say("conversation", lang, number=self.named(thread))
 
     async def whisper(self, text: str, lang: str) -> str:
-        """Answer, or in a group send it to the user's own chat."""
+        """Return a private text; in a group it goes to the user's own chat, and a remark is returned."""
         if not self._place.is_group or not text:
             return text
         self.handed = "", text
@@ -89,15 +89,15 @@ class CommandDoor:
 
 
 def is_for_administrators(command: Command, argument: str, place: TelegramPlace) -> bool:
-    """Tell whether only an administrator of the group may give a command."""
+    """Tell whether a command is for administrators of the group only."""
     concerns_all = command.concerns_all
     return place.is_group and concerns_all is not None and argument.lower().startswith(concerns_all)
 
 
 async def run(row: UpdateRow, name: str, argument: str, is_over: Callable[[], bool]) -> ReplyWithButtons | None:
-    """Run a command and return its answer, None if a turn brings it; `row` is the update that asks for it.
+    """Run a command and return its answer, None if a turn brings it; `row` is the update with the command.
 
-    `is_over` tells whether all is over that was asked before it.
+    `is_over` tells whether all earlier requests are over.
     """
     door, place = row.door, row.place
     command = slash_commands.commands().get(name)
@@ -126,16 +126,16 @@ async def offer_menus(door: TelegramDoor) -> None:
     default = door.default_lang
     for (name, scope), code in product(scopes, [None, *(lang for lang in languages() if lang != default)]):
         menu = [BotCommand(command.name, command.description(code or default)) for command in offered(MESSENGER, name)]
-        # An administrator who has left the bot has no menu.
+        # An administrator who has left the bot gets no menu.
         with _noting("a menu of commands"):
             await door.sender.bot.set_my_commands(menu, scope=scope, language_code=code)
 
 
 async def describe(door: TelegramDoor) -> None:
-    """Say in each language what the bot is, where nobody else has: people read it before they begin."""
+    """Set the bot's description in each language that has none: people read it before they begin."""
     bot, default = door.sender.bot, door.default_lang
     with _noting("the bot's description"):
-        # In a language without a description Telegram returns the one for all.
+        # In a language without a description, Telegram returns the general one.
         for code in (*(lang for lang in languages() if lang != default), None):
             if not (await bot.get_my_description(code)).description:
                 await bot.set_my_description(say("description", code or default), language_code=code)
@@ -143,7 +143,7 @@ async def describe(door: TelegramDoor) -> None:
 
 @contextmanager
 def _noting(what: str) -> Iterator[None]:
-    """Log what Telegram refuses; at a token that it does not accept, the request for updates ends the command."""
+    """Log a refusal of Telegram; a refused token is raised, and the request for updates then ends the command."""
     try:
         yield
     except InvalidToken:

@@ -1,4 +1,4 @@
-"""What each update asks for: a message or a tap is stored and played, a command run, and the rest is answered."""
+"""The dispatch of updates: a message or a tap is stored and played, a command is run, and the rest is answered."""
 
 import time
 from collections import deque
@@ -36,25 +36,25 @@ MOST_ALBUMS = 1000
 GROUPS = (ChatType.GROUP, ChatType.SUPERGROUP)
 OUT = (ChatMember.LEFT, ChatMember.BANNED)
 ENDING = ("new", "retry")
-"""The commands that end the running answer as a new message does: nobody waits for it any more."""
+"""The commands that end the running answer, as a new message does: the user no longer waits for it."""
 UNDELAYED = ("stop", STATS)
 MOST_COMMANDS = 1000
 CHANGES_FOR = 24 * 3600.0
-"""Seconds in which a change can turn a message into one for the bot. Telegram also reports changes that nobody made."""
+"""Seconds in which an edit can turn a message into one for the bot. Telegram also reports edits that nobody made."""
 
 
 class Dispatch:
-    """Does what updates ask for, and closes them; raises DatabaseError where something cannot be stored."""
+    """Carries out updates, and closes them; raises DatabaseError where something cannot be stored."""
 
     def __init__(self, door: TelegramDoor, faults: Faults) -> None:
         self._door, self._faults = door, faults
         self._incoming = Incoming(door)
         self._albums: deque[str] = deque(maxlen=MOST_ALBUMS)
         self._commands: deque[tuple[str, int]] = deque(maxlen=MOST_COMMANDS)
-        """The commands of late, by message: Telegram reports changes that nobody made. The texts are not kept."""
+        """The latest commands, by message: Telegram reports edits that nobody made. The texts are not kept."""
 
     async def take(self, row: UpdateRow, update: Update, text: str | None) -> None:
-        """Have an update done, in the order of its chat; `text` is what is addressed to the bot."""
+        """Queue an update in its chat; `text` is its text for the bot."""
         if query := update.callback_query:
             self._incoming.seal(row.place)
             await self._tap(row, query)
@@ -74,7 +74,7 @@ class Dispatch:
             is_changed = before[-1:] not in ([], [hash(text)])
             await take_edit(row, self._incoming, message, text, is_changed_command=is_changed)
             return
-        # The change has made it a message to the bot.
+        # The edit has made it a message to the bot.
         await self._read(row, message, text)
         heard = await self._door.updates.take(self._door.name, key_of_message(message), "{}")
         await replace(row, stored=heard).close()
@@ -93,7 +93,7 @@ class Dispatch:
         if message.web_app_data:
             await self._incoming.take(row, place.turn(message.web_app_data.data, source=PAGE))
         elif is_foreign(message) or (call := self._call(place, message, text)) is None:
-            # What somebody else wrote is no command.
+            # Another person's text is no command.
             await self._hear(row, message, text)
         else:
             self._commands.append((key_of_message(message), hash(text)))
@@ -106,7 +106,7 @@ class Dispatch:
                 await self._command(row, name, argument)
 
     def _call(self, place: TelegramPlace, message: Message, text: str) -> tuple[str, str] | None:
-        """Return the command that a message gives. While its writer is being answered, a typed "stop" is one."""
+        """Return the command of a message. During an answer to its writer, a typed "stop" is one."""
         is_stop = message.text is not None and self._door.chats.is_busy(place.queue) and is_said("halt", text)
         return ("stop", "") if is_stop else parse(text)
 
@@ -128,7 +128,7 @@ class Dispatch:
         if tap:
             await take_tap(row, query, tap)
         elif asked != place.owner:
-            # In a group anybody can tap.
+            # In a group, anybody can tap.
             remark = say("not_yours", await self._door.lang(place))
             row.do_beside(answer(query, remark))
         elif data == ANEW:
@@ -142,7 +142,7 @@ class Dispatch:
             row.do_beside(settle(query))
 
     async def _on_behalf(self, place: TelegramPlace, asked: str, user: User) -> TelegramPlace:
-        """Return the place of the group's administrators, if they were asked and the tapping user is one."""
+        """Return the place of the group's administrators, if the question was theirs and the tapping user is one."""
         is_theirs = place.is_group and asked == anonymous_of(self._door.names, place.chat)
         may_answer = is_theirs and await self._door.administers(place, user.id)
         return replace(place, user=asked) if may_answer else place
@@ -160,10 +160,10 @@ class Dispatch:
         if name in ENDING:
             self._incoming.make_room(place, is_asked=name == "retry")
         if command and command.begins_turn:
-            # Its turn has to be stored before the next message.
+            # Its turn must be stored before the next message.
             await row.begin(find)
         elif command and command.is_at_once and (name in UNDELAYED or place.queue in door.answers):
-            # It must not wait for the turn that it stops or tells about.
+            # The command must not wait for the turn that it stops or reports on.
             door.attend_at_once(place, partial(row.give, find))
         else:
             row.answer(find)

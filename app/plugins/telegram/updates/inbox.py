@@ -1,4 +1,4 @@
-"""The life of an update: admitted, stored before it is acknowledged, then done once, also over a restart."""
+"""The life of an update: it is admitted, stored before it is acknowledged, and done once, also over a restart."""
 
 import asyncio
 import hmac
@@ -32,14 +32,14 @@ from app.process.tasks import cancel
 
 LOG = logging.getLogger(__name__)
 TO_THE_END = 2.0
-"""Seconds for which the end of the process waits until an update is taken in."""
+"""Seconds for which the end of the process waits for an update on its way in."""
 
 
 class Inbox:
-    """Take updates in; an update is acknowledged only after `put` has returned.
+    """Takes updates in; an update is acknowledged only after `put` has returned.
 
-    An update is a row until what it asks for is done: a message's row is closed with its turn, any other one when its
-    answer is sent. The id of a message is the same whenever its update comes.
+    An update is a row until it is done: a message's row is closed with its turn, any other one when its answer is sent.
+    The id of a message is the same each time its update comes.
     """
 
     def __init__(self, door: TelegramDoor, faults: Faults, operators: OperatorPosting | None = None) -> None:
@@ -50,12 +50,12 @@ class Inbox:
         """The rows whose updates this process has begun."""
 
     async def put(self, item: Update) -> None:
-        """Take an update in, once. Raises TelegramError if it is not stored; then it has to be brought again."""
+        """Take an update in, once. Raises TelegramError if it is not stored; then Telegram has to bring it again."""
         taking = asyncio.create_task(self._put(item))
         try:
             await asyncio.shield(taking)
         except asyncio.CancelledError:
-            # The row must not differ from what is played. So only a step that hangs is broken off.
+            # The row must equal the played message. So only a hanging step is broken off.
             await asyncio.wait([taking], timeout=TO_THE_END)
             await cancel([taking])
             raise
@@ -63,7 +63,7 @@ class Inbox:
     async def _put(self, item: Update) -> None:
         try:
             if stopped := item.api_kwargs.get(STOPPED):
-                # Nothing is stored: after a restart there is no such answer any more.
+                # Nothing is stored: after a restart, the answer of the button is gone.
                 if self._door.access.admits(stopped["chat"]["id"]):
                     self._door.stop_draft(stopped["draft_id"])
             else:
@@ -73,7 +73,7 @@ class Inbox:
             raise TelegramError("not stored") from failure
 
     async def recover(self) -> None:
-        """Take up what was received and not done before the process ended, in its order."""
+        """Resume the open updates from before the restart, in their order."""
         resumed: set[InboxEntry] = set()
         for stored in await self._door.updates.open(self._door.name):
             update = Update.de_json(json.loads(stored.body or "{}"), self._door.sender.bot)
@@ -99,7 +99,7 @@ class Inbox:
 
     async def _take(self, update: Update) -> None:
         if (message := update.message) and message.migrate_to_chat_id:
-            # The threads of a group go along to the supergroup, whoever moved it.
+            # The threads of a group move to its supergroup.
             store = self._door.assistant.memory.store
             await move(store, self._door.names, message.chat.id, message.migrate_to_chat_id)
         if self._operators and (thread := await self._operators.claims(update)):
@@ -117,13 +117,13 @@ class Inbox:
             await self._begin(update, stored, place, text)
 
     def _key(self, update: Update) -> str:
-        """Return what is the same whenever Telegram brings an update; its number may come again after a quiet week."""
+        """Return the lasting key of an update; Telegram may reuse its number after a quiet week."""
         if query := update.callback_query:
             return f"tap {query.id}"
         if message := update.message:
             return key_of_message(message)
         body = _body({name: fact for name, fact in update.to_dict().items() if name != "update_id"})
-        # The digest of a closed row stays for a week: whoever reads the database must not be able to try texts.
+        # The digest of a closed row stays for a week: a reader of the database must not be able to try texts.
         return hmac.new(self._door.sender.bot.token.encode(), body.encode("utf-8", "replace"), "sha256").hexdigest()
 
     async def _begin(self, update: Update, stored: StoredUpdate, place: TelegramPlace, text: str | None) -> None:
@@ -138,12 +138,12 @@ class Inbox:
             self._begun.remove(stored.id)
             raise
         except Exception:
-            # One update that is not understood must not keep the others waiting for ever.
+            # One broken update must not keep the others waiting for ever.
             LOG.exception("update %s: something went wrong", update.update_id)
             await row.close()
 
     def _resume(self, place: TelegramPlace, update: Update, entry: InboxEntry) -> None:
-        """Play a message again: what was answered may not have been shown. In a group others' messages complete it."""
+        """Play a message again: its answer may not have been shown. In a group, others' messages complete it."""
         quoted = json.loads(entry.quoted or "[]")
         turn = place.turn(entry.text, id=entry.message_id, source=entry.source, quoted=quoted)
         self._door.attend(place, partial(self._door.play, place, replace(turn, user=entry.user)))
@@ -151,7 +151,7 @@ class Inbox:
             self._door.chats.start(settle(update.callback_query))
 
     async def _let_in(self, update: Update) -> None:
-        """Let somebody in who has opened a link with a code; in a group everybody would see the code."""
+        """Admit a user who has opened a link with a code, in a private chat: in a group all would see the code."""
         message, user, access = update.message, update.effective_user, self._door.access
         if message is None or user is None or message.chat.type != ChatType.PRIVATE or is_foreign(message):
             return
@@ -163,27 +163,27 @@ class Inbox:
 
 
 def _body(facts: Mapping[str, object]) -> str:
-    # The library leaves the time of a message that it cannot see as a moment.
+    # The library does not turn the time of an inaccessible message into a number.
     return json.dumps(facts, ensure_ascii=False, default=lambda moment: int(moment.timestamp()))
 
 
 REFUSE_EVERY = 3600.0
-"""Seconds after which somebody who is not answered is told so again."""
+"""Seconds until the next remark to a writer whom the bot does not answer."""
 MOST_ALBUMS = 100
 
 
 class Admission:
-    """Find out whether an update is for the bot, and from somebody whom it answers."""
+    """Decides whether an update is for the bot, and from a user whom it answers."""
 
     def __init__(self, door: TelegramDoor) -> None:
         self._door = door
         self._refused: dict[int, float] = {}
-        """When somebody was last told that they are not answered."""
+        """The times of the last remarks to writers whom the bot does not answer."""
         self._albums: deque[tuple[int, str | None]] = deque(maxlen=MOST_ALBUMS)
-        """Albums of which a part is for the bot, by chat: only one part has the caption."""
+        """The albums with a part for the bot, by chat: only one part has the caption."""
 
     def addressee(self, update: Update) -> tuple[TelegramPlace, str | None] | None:
-        """Return where an update comes from and what of it is addressed to the bot; None if it is not for the bot."""
+        """Return the place of an update and its text for the bot; None if it is not for the bot."""
         user, names = update.effective_user, self._door.names
         if change := update.my_chat_member:
             return place_beside(change.chat, change.from_user, names), None
@@ -195,13 +195,13 @@ class Admission:
         if query := update.callback_query:
             return self._admitted(place_of(query.message, user, names), None, user) if query.message else None
         message = update.message or update.edited_message
-        # The posts of the group's channel are not meant for the bot.
+        # Posts of the group's channel are not for the bot.
         if message is None or message.is_automatic_forward or (text := self._addressed(message)) is None:
             return None
         return self._admitted(place_of(message, user, names), text, user, message)
 
     def _addressed(self, message: Message) -> str | None:
-        """Return the text that is addressed to the bot; the parts of an album go with the one that has the caption."""
+        """Return the text that is addressed to the bot; the part with the caption decides for a whole album."""
         text = addressed(message, self._door.sender.bot.bot, self._door.wake_words)
         album = message.chat.id, message.media_group_id
         if text is not None and message.media_group_id:
@@ -211,7 +211,7 @@ class Admission:
     def _admitted(
         self, place: TelegramPlace, text: str | None, user: User, message: Message | None = None
     ) -> tuple[TelegramPlace, str | None] | None:
-        """Return place and text if the bot answers this writer; tell another writer now and then that it does not."""
+        """Return place and text if the bot answers this writer; send another writer a remark now and then."""
         if self._door.access.admits(user.id) if not user.is_bot else place.is_anonymous and self._door.access.is_open:
             return place, text
         if not user.is_bot:

@@ -1,4 +1,4 @@
-"""Messages on their way to a turn: parts of one message are put together, and a new one ends the answer before it."""
+"""Messages on their way to a turn: parts of one message are joined, and a new message ends the running answer."""
 
 import asyncio
 from dataclasses import dataclass, field, replace
@@ -15,35 +15,35 @@ from app.plugins.telegram.updates.row import UpdateRow
 from app.process.tasks import loop_time
 
 WINDOW = 0.4
-"""Seconds in which a second message is a part of the first: a comment and what it forwards, two quick messages."""
+"""Seconds in which a second message is a part of the first: a comment and a forwarded message, two quick messages."""
 LONG_WINDOW = 1.0
-"""Seconds for a message that is forwarded, or as long as the parts into which Telegram cuts a long text."""
+"""Seconds for a forwarded message, or for one as long as the parts of a long text that Telegram has cut."""
 ALBUM_WINDOW = 1.0
 """Seconds for the next part of an album."""
 LONG_PART = LIMIT - 300
-"""UTF-16 units of a message that may be such a part; Telegram cuts between words."""
+"""The least UTF-16 units of such a part; Telegram cuts between words."""
 APART = 2.0
-"""Seconds between two messages, by Telegram's clock of whole seconds. Two that are further apart are two messages."""
+"""The most seconds between two parts of one message, by Telegram's clock of whole seconds."""
 JOINED_SOURCES = ("message", FORWARDED)
 
 
 @dataclass
 class Gathering:
-    """A message that is stored, and to which further parts may come until its turn begins."""
+    """A stored message that takes further parts until its turn begins."""
 
     turn: Turn
     sent: float
     until: float
     last: str
     updates: list[int]
-    """The rows of the messenger's updates of which it consists."""
+    """The rows of the messenger's updates that are its parts."""
     album: str | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     is_open: bool = True
 
 
 class Incoming:
-    """Take in the messages of a door's users; raises DatabaseError where one cannot be stored."""
+    """Takes in the messages of a door's users; raises DatabaseError where one cannot be stored."""
 
     def __init__(self, door: TelegramDoor) -> None:
         self._door = door
@@ -52,9 +52,9 @@ class Incoming:
         """The messages whose turns have not begun, by their ids."""
 
     async def take(self, row: UpdateRow, turn: Turn, album: str | None = None) -> bool:
-        """Store a message and have it answered, or make it a part of the one before; False if it was answered before.
+        """Store a message and queue its answer, or make it a part of the one before; False if it was answered before.
 
-        All parts of an album are one message. `row` is the update that brings it.
+        All parts of an album are one message. `row` is the message's update.
         """
         place, update = row.place, row.stored.id
         if await self._joins(place, turn, update, album):
@@ -68,7 +68,7 @@ class Incoming:
         return True
 
     async def revise(self, turn: Turn) -> bool:
-        """Replace a message whose turn has not begun; False if there is none, or it was put together from parts."""
+        """Replace a message whose turn has not begun; False if there is none, or it has several parts."""
         gathering = self._waiting.get(turn.id)
         if gathering is None or len(gathering.updates) > 1:
             return False
@@ -80,14 +80,14 @@ class Incoming:
             return True
 
     def seal(self, place: TelegramPlace) -> None:
-        """Add nothing more to a user's message, because something else came after it."""
+        """Close a user's message for further parts, because something else came after it."""
         self._gathered.pop((place.thread, place.owner), None)
 
     async def _joins(self, place: TelegramPlace, turn: Turn, update: int, album: str | None) -> bool:
         gathering = self._gathered.get((turn.thread, turn.owner))
         if gathering is None or turn.source not in JOINED_SOURCES:
             return False
-        # After a time without a connection everything comes at once.
+        # After a time without a connection, all messages come at once.
         is_apart = loop_time() > gathering.until or abs(place.sent - gathering.sent) > APART
         if not (album and album == gathering.album) and (WINDOW == 0 or is_apart):
             return False
@@ -99,7 +99,7 @@ class Incoming:
             if not await self._door.assistant.extend(joined, [update]):
                 if not self._door.assistant.is_too_long(joined):
                     return False
-                # The rest is not answered by itself: the bot tells the writer that the whole message is too long.
+                # The rest is not answered by itself: the writer gets the remark that the whole message is too long.
                 await self._door.assistant.memory.transcript.withdraw(turn.thread, joined.id)
             gathering.turn, gathering.last, gathering.sent = joined, turn.text or "", place.sent
             gathering.updates.append(update)
@@ -113,14 +113,14 @@ class Incoming:
         if WINDOW == 0 or turn.source not in JOINED_SOURCES:
             return 0.0
         if await self._door.assistant.fits(turn.thread, turn.owner, text):
-            # It answers a question, and so it is whole.
+            # An answer to a question is whole.
             return 0.0
         return LONG_WINDOW if turn.source == FORWARDED or utf16_length(text) >= LONG_PART else WINDOW
 
     def make_room(self, place: TelegramPlace, *, is_asked: bool = False) -> None:
-        """End the answer to the same user, in the way that the user has set, or at once if that is asked for."""
+        """End the running answer to the same user, in the way that the user has set, or at once with `is_asked`."""
         answer = self._door.answers.get(place.queue)
-        # What was written while the bot was away was not meant to end an earlier answer.
+        # A message from the bot's absence was not meant to end an earlier answer.
         is_backlog = answer and answer.place.late - place.late > APART and place.late > APART
         if answer and answer.turn.owner == place.owner and not is_backlog:
             self._door.chats.start(self._end(answer, is_asked=is_asked))
@@ -148,7 +148,7 @@ class Incoming:
 
 
 def together(first: Turn, second: Turn, between: str) -> Turn:
-    """Return two parts as one message with the first one's id. What others wrote does not become the user's words."""
+    """Return two parts as one message with the first one's id. Other people's texts do not become the user's words."""
     if first.source == second.source:
         text = between.join(filter(None, (first.text, second.text)))
         return replace(first, text=text, quoted=[*first.quoted, *second.quoted])

@@ -1,4 +1,4 @@
-"""Commands of the bot's administrators: how the bot is doing, and what every speaker of a chat or topic is told."""
+"""Commands of the bot's administrators: its statistics, and the instructions to every speaker of a chat or topic."""
 
 import logging
 import time
@@ -20,11 +20,11 @@ BAD = frozenset("👎💩🤮😡🤬🥱🖕")
 GOOD = frozenset("👍❤🔥🎉👏🙏💯🏆🥰😁🤩👌😍⚡")
 STATS = "stats"
 NOTHING = "off"
-"""What stands behind `/prompt` to take the instructions back, in every language."""
+"""The argument of `/prompt` that takes the instructions back, in every language."""
 
 
 class Faults(logging.Handler):
-    """Counts the errors and warnings that are logged; nothing of them is kept."""
+    """Counts the logged errors and warnings; their texts are not kept."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -39,9 +39,9 @@ class Faults(logging.Handler):
 
 
 async def statistics(door: TelegramDoor, faults: Faults, place: TelegramPlace, argument: str) -> ReplyWithButtons:
-    """Return how the bot is doing."""
+    """Return the bot's statistics."""
     waiting = await door.updates.open(door.name)
-    # The first one may be this command's own.
+    # The oldest update may be this command's own.
     oldest = min((update.received_ms for update in waiting), default=now_ms())
     signs = await door.assistant.memory.feedback.counts(now_ms() - WEEK_MS)
     facts = {
@@ -62,7 +62,7 @@ async def statistics(door: TelegramDoor, faults: Faults, place: TelegramPlace, a
 
 
 async def instruct(door: TelegramDoor, faults: Faults, place: TelegramPlace, argument: str) -> ReplyWithButtons:
-    """Show, set or take back what every speaker of this chat or topic is told beside its prompts."""
+    """Show, set or take back the instructions to every speaker of this chat or topic, beside its prompts."""
     store, lang = door.assistant.memory.store, await door.lang(place)
     if argument:
         texts = [] if argument.lower() == NOTHING else [{"content": argument}]
@@ -81,7 +81,7 @@ OPERATOR_ANSWERS: Mapping[str, Callable[[TelegramDoor, Faults, TelegramPlace, st
     STATS: statistics,
     "prompt": instruct,
 }
-"""By command; the registry of all doors knows these only to name them in menus."""
+"""The functions by command; the registry of all doors has these commands only for menus."""
 
 
 def is_operator(door: TelegramDoor, place: TelegramPlace) -> bool:

@@ -1,4 +1,4 @@
-"""The chat of the operators: what a plug-in has to say is posted there, and it hears what is tapped and answered."""
+"""The chat of the operators: a plug-in posts there, and gets the taps and answers."""
 
 import asyncio
 from functools import partial
@@ -14,18 +14,18 @@ from app.plugins.telegram.place import DOOR, TelegramPlace
 from app.plugins.telegram.updates.taps import answer, settle
 
 LOOK = 2.0
-"""Seconds between two looks for what is new, because other processes store some, too."""
+"""Seconds between two looks for news, because other processes store some, too."""
 
 
 class OperatorPosting(Posting):
-    """Post to the operators, and bring what they tap and answer."""
+    """Posts to the operators, and brings their taps and answers."""
 
     def __init__(self, door: TelegramDoor, chats: OperatorChats, lang: str) -> None:
         self.setting, self._door, self._to = chats.setting, door, TelegramPlace(chats.chat)
         self._chat = chats.open(door.assistant, self.send, lang)
 
     async def post(self) -> None:
-        """Post what is new."""
+        """Post the plug-in's news."""
         await self._chat.look()
         await asyncio.sleep(LOOK)
 
@@ -40,12 +40,12 @@ class OperatorPosting(Posting):
         return number
 
     async def claims(self, update: Update) -> str | None:
-        """Return the thread that an update of this chat is about; None if it is no answer or tap of an operator."""
+        """Return the thread of an update of this chat; None if it is no answer or tap of an operator."""
         word = self._word(update)
         return await self._chat.thread_of(word) if word else None
 
     def begin(self, thread: str, update: Update, stored: StoredUpdate) -> None:
-        """Do what an update says after what was said of its thread before, and close its row."""
+        """Queue an update behind earlier ones of its thread; its row is closed at the end."""
         self._door.chats.add(f"operators {thread}", partial(self._do, thread, update, stored))
 
     async def _do(self, thread: str, update: Update, stored: StoredUpdate) -> None:

@@ -1,4 +1,4 @@
-"""An update's life: its row is open until what it asks for is done, once, also over a restart."""
+"""The row of an update: it is open until the update is done, once, also over a restart."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -21,20 +21,20 @@ from app.plugins.telegram.place import TelegramPlace, chat_of
 
 MOST_IN_A_ROW = 3
 WIDEST_ROW = 45
-"""Characters that a row of buttons shows without cutting them."""
+"""The most characters of a row of buttons without cuts."""
 
 
 @dataclass(frozen=True)
 class ReplyWithButtons:
-    """A text, the buttons below it (label and command), and what only the user may see."""
+    """A text, the buttons below it (label and command), and a document for the user alone."""
 
     text: str
     buttons: tuple[tuple[str, str], ...] = ()
     document: tuple[str, str] | None = None
-    """The name of a file, and what stands in it; without a name it is a message. In a group the user gets it first."""
+    """The name and the content of a file; without a name it is a message. In a group, the user gets it first."""
 
     def keyboard(self) -> InlineKeyboardMarkup | None:
-        """Return the buttons as Telegram takes them."""
+        """Return the buttons in Telegram's form."""
         buttons = [InlineKeyboardButton(label, callback_data=data) for label, data in self.buttons]
         in_a_row = MOST_IN_A_ROW if sum(len(button.text) for button in buttons[:MOST_IN_A_ROW]) <= WIDEST_ROW else 1
         rows = [buttons[begin : begin + in_a_row] for begin in range(0, len(buttons), in_a_row)]
@@ -48,7 +48,7 @@ Find = Callable[[], Awaitable[ReplyWithButtons | None]]
 
 @dataclass(frozen=True)
 class UpdateRow:
-    """An update that came from a place, as it is stored; each method leads to its end, at which the row is closed."""
+    """A stored update with its place; each method leads to its end, which closes the row."""
 
     door: TelegramDoor
     place: TelegramPlace
@@ -59,11 +59,11 @@ class UpdateRow:
         return replace(self, place=place)
 
     async def close(self) -> None:
-        """Note that what the update asks for is done."""
+        """Note that the update is done."""
         await self.door.updates.close(self.stored.id)
 
     def do_beside(self, work: Awaitable[None]) -> None:
-        """Do what needs no order."""
+        """Do work beside the queues, then close the row."""
 
         async def do() -> None:
             await work
@@ -72,7 +72,7 @@ class UpdateRow:
         self.door.chats.start(do())
 
     async def receive(self, turn: Turn, play: Job | None = None) -> bool:
-        """Store a message and have it played in the order of its chat; False if it was answered before.
+        """Store a message and queue its play in its chat; False if it was answered before.
 
         Raises DatabaseError if it cannot be stored.
         """
@@ -95,7 +95,7 @@ class UpdateRow:
         self.door.attend(self.place, partial(self.give, find))
 
     async def begin(self, find: Find) -> None:
-        """Run a command that begins a turn, unless that was done before a restart; another answer is sent in order.
+        """Run a command that begins a turn, unless it ran before a restart; an answer of another kind is queued.
 
         Raises DatabaseError if the turn cannot be stored.
         """
@@ -105,9 +105,9 @@ class UpdateRow:
             (await self._keep(answer)).answer(find)
 
     async def give(self, find: Find) -> None:
-        """Send the answer, which may be stored from before a restart.
+        """Send the answer, which may be a stored one from before a restart.
 
-        Nothing is done for an update that has become a message: it is closed with that.
+        An update that has become a message needs nothing: the message closes it.
         """
         try:
             if self.stored.answer is None:
@@ -127,13 +127,13 @@ class UpdateRow:
                 if refusal := await self._hand(*answer.document):
                     await self.door.sender.say(self.place, refusal, is_markdown=False)
         except Exception:
-            # An update that fails is not tried again at every start.
+            # A failing update must not be tried again at every start.
             await self.close()
             raise
         await self.close()
 
     async def _keep(self, answer: ReplyWithButtons) -> Self:
-        """Store what is still to be sent."""
+        """Store the unsent part of the answer."""
         written = STORED.dump_json(answer).decode()
         await self.door.updates.answer(self.stored.id, written)
         return replace(self, stored=replace(self.stored, answer=written))
@@ -148,7 +148,7 @@ class UpdateRow:
         await receipts.clear()
 
     async def _hand(self, name: str, text: str) -> str:
-        """Send a user what only they may see, in a group to their own chat. Return why it did not arrive, or ""."""
+        """Send a private document, in a group to the user's own chat. Return a remark if it did not arrive, or ""."""
         sender, place, own = self.door.sender, self.place, chat_of(self.place.owner)
         lang, to = await self.door.lang(place), TelegramPlace(own) if place.is_group and own else place
         try:

@@ -1,4 +1,4 @@
-"""What users do to messages that are there: tap the buttons, change their own, react to answers."""
+"""Users' actions on existing messages: taps on buttons, edits of their own messages, reactions to answers."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -23,15 +23,15 @@ from app.plugins.telegram.updates.operator import BAD
 from app.plugins.telegram.updates.row import ReplyWithButtons, UpdateRow
 
 ANEW = "~"
-"""What the button sends that has a changed message answered again."""
+"""The data of the button that lets a changed message be answered again."""
 Run = Callable[[UpdateRow, str, str], Awaitable[None]]
 """Runs a command, by its name and argument."""
 
 
 async def take_tap(row: UpdateRow, query: CallbackQuery, tap: Tap, *, is_late: bool = False) -> None:
-    """Store the answer of a tap as a message of the user, once, and play it; a tap that is too late gets a remark.
+    """Store the answer of a tap as a message of the user, once, and play it; a late tap gets a remark.
 
-    Only the user who was asked can answer. The tap's row is closed with the message, or when the remark was made.
+    Only the asked user can answer. The tap's row is closed with the message, or with the remark.
     Raises DatabaseError if it cannot be stored.
     """
     door, place = row.door, row.place
@@ -52,16 +52,16 @@ async def take_tap(row: UpdateRow, query: CallbackQuery, tap: Tap, *, is_late: b
         await row.receive(replace(turn, text=text))
         door.chats.start(settle(query))
     elif door.chats.is_busy(place.queue) and not is_late:
-        # The turn that is being played may ask this question before it ends.
+        # The running turn may ask this question before it ends.
         door.attend(place, partial(take_tap, row, query, tap, is_late=True))
     else:
         row.do_beside(settle(query, say("too_late", lang)))
 
 
 async def settle(query: CallbackQuery, remark: str | None = None) -> None:
-    """Remove the buttons that were tapped; a refusal by Telegram is ignored."""
+    """Remove the tapped buttons; a refusal by Telegram is ignored."""
     await answer(query, remark)
-    # Telegram does not give the content of a message that is too old.
+    # Telegram does not give the content of an old message.
     if isinstance(query.message, Message):
         with suppress(TelegramError):
             await query.edit_message_reply_markup()
@@ -85,16 +85,16 @@ async def _turn_page(query: CallbackQuery, question: Interrupt, tap: Tap, place:
 async def take_edit(
     row: UpdateRow, incoming: Incoming, message: Message, text: str, *, is_changed_command: bool
 ) -> None:
-    """Take in a message that was changed; Telegram also reports changes that nobody made, and places that move on.
+    """Take in an edited message; Telegram also reports edits that nobody made, and moves of a live location.
 
-    `is_changed_command`: it was another command before; what it was before the last start is not known.
+    `is_changed_command`: it was another command before; commands from before the last start are not known.
     """
     door, place = row.door, row.place
     turn = place.turn(text, quoted=quoted_in(message, door.sender.bot.bot))
     entry = await door.assistant.message(turn.thread, turn.id)
     is_command = not is_foreign(message) and parse(text) is not None
     if entry is None and not is_command and await was_heard(door, message):
-        # The message became a part of the one before it.
+        # The message has become a part of the one before it.
         entry = await door.assistant.last_message(turn.thread, turn.owner)
     heard = (entry.text or "").split("\n\n") if entry else []
     is_nothing = not (entry or (is_command and is_changed_command)) or not text.strip() or text in heard
@@ -111,14 +111,14 @@ async def take_edit(
 
 
 async def was_heard(door: TelegramDoor, message: Message) -> bool:
-    """Tell whether a message has reached the bot before, as far back as this is stored."""
+    """Tell whether a message has reached the bot before, as far as its rows are kept."""
     return await door.updates.knows(door.name, key_of_message(message))
 
 
 async def answer_anew(row: UpdateRow, incoming: Incoming, query: CallbackQuery, run: Run) -> bool:
-    """Have the message answered, as it is now, that the tapped offer refers to; False if it is not there any more.
+    """Answer the present text of the message that the tapped offer refers to; False if the message is gone.
 
-    `run` runs the command that the message may be.
+    `run` runs the message if it is a command.
     """
     door, offer = row.door, query.message
     message = offer.reply_to_message if isinstance(offer, Message) else None
@@ -130,7 +130,7 @@ async def answer_anew(row: UpdateRow, incoming: Incoming, query: CallbackQuery, 
     place = place_of(message, query.from_user, door.names)
     quoted = quoted_in(message, door.sender.bot.bot)
     if message.media_group_id and (entry := await door.assistant.message(place.thread, place.turn(text).id)):
-        # Telegram gives one part of an album; the message that was answered has all of them.
+        # Telegram gives one part of an album; the answered message has all of them.
         quoted = json.loads(entry.quoted or "[]")
     place = replace(place, edition=f"~{changed}")
     turn = place.turn(text, quoted=quoted)
@@ -141,21 +141,21 @@ async def answer_anew(row: UpdateRow, incoming: Incoming, query: CallbackQuery, 
         await door.updates.close(once.id)
         return True
     if await door.assistant.message(turn.thread, turn.id):
-        # It was tapped before.
+        # It is a second tap.
         await row.close()
         return True
     return await incoming.take(row.at(place), turn)
 
 
 async def take_reaction(row: UpdateRow, reaction: MessageReactionUpdated) -> None:
-    """Keep a reaction to an answer; offer another answer to users who dislike theirs, and to nobody else."""
+    """Keep a reaction to an answer; offer another answer only to a user who dislikes their own."""
     door, place = row.door, row.place
     turn = await door.assistant.memory.feedback.turn(door.name, place.chat, place.message)
     shown_at = door.names.place(turn.thread) if turn else None
     if turn is None or shown_at is None:
         await row.close()
         return
-    # Telegram does not say in which topic the message stands.
+    # Telegram does not tell the topic of the message.
     place = replace(place.at(turn.thread), topic=shown_at.topic)
     row.at(place).answer(partial(_rate, door, place, reaction, turn))
 

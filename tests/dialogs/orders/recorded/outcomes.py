@@ -1,4 +1,4 @@
-"""What came of replayed tasks, held against the record."""
+"""Outcomes of replayed tasks, compared with the record."""
 
 import json
 import re
@@ -20,7 +20,7 @@ from tests.dialogs.orders.recorded.tasks import Step, Task
 
 @dataclass
 class Played:
-    """What came of a task: its steps with the answers to each, the extra reads, the state of the shop."""
+    """The outcome of a task: its steps with the answers to each, the extra reads, the state of the shop."""
 
     task: Task
     marked: bool
@@ -30,7 +30,7 @@ class Played:
     spelled: int = 0
     """Identifiers that the model gave in the user's own words."""
     forgotten: int = 0
-    """How many of the reads were for what had left the prompt."""
+    """The number of reads of values that had left the prompt."""
     digest: str = ""
     written: list[str] = field(default_factory=list)
     """Which orders and users were written about."""
@@ -76,7 +76,7 @@ class Played:
 
 
 def row(name: str, all_played: list[Played]) -> Row:
-    """Return what came of all tasks."""
+    """Return the outcome of all tasks."""
     outcomes = [(played, step, end) for played in all_played for step, end in played.outcomes]
     return {
         "what": name,
@@ -98,7 +98,7 @@ def row(name: str, all_played: list[Played]) -> Row:
 
 
 def _read(text: str, schema: Mapping[str, Any]) -> Any:
-    """Return what a model reads in an answer: of a sentence the sentence."""
+    """Return a model's reading of an answer; a sentence stays a sentence."""
     try:
         return json.loads(text) if schema else text
     except ValueError:

@@ -27,7 +27,7 @@ from tests.dialogs.orders.recorded.tasks import Step, Task
 
 @dataclass(frozen=True)
 class Purpose:
-    """What a reply's calls are for, as its id tells: a step, or looking up an identifier that the step needs."""
+    """The purpose of a reply's calls, from its id: a step, or the lookup of an identifier that the step needs."""
 
     step: int
     sought: Named | None = None
@@ -72,7 +72,7 @@ class Clerk(Script):
     purposes: dict[str, Purpose] = field(default_factory=dict)
     """Of every call whose answer was read, by its id."""
     shown: set[Named] = field(default_factory=set)
-    """What the model has ever read the number of."""
+    """The things whose numbers the model has ever read."""
     spelled: int = 0
     """Identifiers in calls that the model has from the user's own words."""
     forgotten: int = 0
@@ -88,7 +88,7 @@ class Clerk(Script):
         return Models(default=parts[roles[0]], roles=parts)
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
-        """Return what the role says to this."""
+        """Return the role's reply."""
         if role == SUPERVISOR:
             return Call(ENTRY, {"brief": "The user needs help with orders."})
         return self._served(messages) if role == DESK else "stay"

@@ -29,7 +29,7 @@ class Step:
     ends: bool = False
     """Whether the model then talks to the user."""
     times: int = 1
-    """How often the reply calls it."""
+    """The number of calls in the reply."""
 
     @property
     def writes(self) -> bool:
@@ -52,7 +52,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Task:
-    """What a user wanted, the calls by which they were served, and the state of the shop afterwards."""
+    """A user's wish, the calls that served it, and the state of the shop afterwards."""
 
     id: str
     wish: str
@@ -64,7 +64,7 @@ class Task:
 
     @property
     def texts(self) -> list[str]:
-        """Return what the user says: what they want, then that it may go on."""
+        """Return the user's messages: the wish, then the words to go on."""
         turns = self._unseen()
         texts = [self.wish, *["Yes, please go on with my request."] * (len(turns) - 1)]
         if not self.spells:

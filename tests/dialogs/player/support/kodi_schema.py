@@ -25,12 +25,12 @@ class KodiSchema:
         self._types = {name: _referring(kind) for name, kind in description["types"].items()}
 
     def request_faults(self, calls: Sequence[Call]) -> set[str]:
-        """Return what is wrong with the requests."""
+        """Return the faults of the requests."""
         requests = {json.dumps([request["method"], request["params"]]) for request, _ in calls}
         return {fault for request in requests for fault in self._request_faults(*json.loads(request))}
 
     def answer_faults(self, calls: Sequence[Call]) -> set[str]:
-        """Return what is wrong with the answers; an error has no schema."""
+        """Return the faults of the answers; an error has no schema."""
         answers = {json.dumps([request["method"], answer.get("result")]) for request, answer in calls}
         return {fault for answer in answers for fault in self._answer_faults(*json.loads(answer))}
 

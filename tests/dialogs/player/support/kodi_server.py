@@ -249,7 +249,7 @@ class Recorder(Fetcher):
         body: object = None,
         headers: Mapping[str, str] | None = None,
     ) -> object:
-        """Return what is answered."""
+        """Return the answer."""
         asked = json.loads(json.dumps(body))
         if self.server is None:
             answer = await super().answer(url, params=params, body=body, headers=headers)

@@ -12,7 +12,7 @@ RATING = "<ratings><rating name='own' max='10' default='true'><value>{}</value><
 
 
 def file_of(folder: Path, name: str) -> Path:
-    """Return where the file of a film or an episode lies."""
+    """Return the path of a film's or an episode's file."""
     if name in FILMS:
         stem = f"{name} ({FILMS[name][0]})"
         return folder / "films" / stem / f"{stem}.mkv"

@@ -1,4 +1,4 @@
-"""What every kind of player does: the same behaviours are asked of the embedded library and of Kodi."""
+"""The behaviours of every kind of player, for the embedded library and for Kodi."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""What an exported test holds: replies, answers, failures, and where it has to end."""
+"""The contents of an exported test: replies, answers, failures, and its end."""
 
 import sqlite3
 from dataclasses import replace
@@ -68,7 +68,7 @@ async def test_a_failure_is_played_again(chat: Chat) -> None:
 
 
 async def test_a_message_tried_again_is_one_turn(chat: Chat) -> None:
-    """What was replied before a failure and after it belongs together, as if nothing had failed."""
+    """The replies before and after a failure belong together, as if nothing had failed."""
     chat.expects(supervisor=[MEET], profile=[ModelUnavailable("busy", "m")])
     async with chat.assistant() as assistant:
         events = [event async for event in assistant.play(Turn(thread="ann", text="Hi", id="1"))]
@@ -85,7 +85,7 @@ async def test_a_message_tried_again_is_one_turn(chat: Chat) -> None:
 
 @pytest.mark.needs("planner")
 async def test_a_tool_that_tells_the_time_gives_its_recorded_answer(chat: Chat) -> None:
-    """What the world outside said at the time is part of the test; other tools work for real."""
+    """Recorded results from outside are part of the test; other tools work for real."""
     chat.expects(
         supervisor=[[Call("current_time"), Call("plan_things", {"brief": "-"})], "It is late."],
         planner=[Call("add_todos", {"items": ["milk"]}), "Noted."],
@@ -160,7 +160,7 @@ async def test_what_goes_otherwise_is_no_test(chat: Chat) -> None:
 
 
 async def test_help_from_outside_gives_its_recorded_answer(chat: Chat) -> None:
-    """What another assistant said, asked for or by force, is replayed; nobody is asked again."""
+    """The test replays another assistant's answers, requested or forced; it calls nobody again."""
     wrong = Call("add_todos", {"items": 5})
     async with Webhook.open({"answer": "Ask the librarian."}) as hook:
         chat.settings = Settings(_env_file=None, help_chain="webhook", help_webhook_url=hook.url)

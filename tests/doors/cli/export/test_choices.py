@@ -73,7 +73,7 @@ async def test_it_passes_as_a_test(chat: Chat, tmp_path: Path, capsys: Captured)
 
 
 async def test_it_can_be_read(chat: Chat, capsys: Captured) -> None:
-    """What was shown and asked stands there in words."""
+    """The export has the views and the questions in words."""
     await hold(chat)
     await exported(chat)
     out = capsys.readouterr().out

@@ -56,7 +56,7 @@ def leave(word: str) -> str:
 
 @pytest.fixture(autouse=True)
 def waiting(chat: Chat) -> Any:
-    """Give the planner these tools alone; whoever waits is released in the end."""
+    """Give the planner these tools alone; release all waiting ones in the end."""
     ASKED.clear()
     RELEASED.clear()
     planner = replace(chat.speakers.dialogs["planner"], tools=[wait, leave])
@@ -86,7 +86,7 @@ async def test_a_blocking_tool_that_raises_has_failed(chat: Chat, word: str) -> 
 
 
 async def test_a_blocking_tool_knows_its_turn() -> None:
-    """What is known to the turn is known in the thread, which is not the loop's."""
+    """The tool's own thread, not the loop's, knows the turn's context."""
     LANG.set("ru")
     assert await beside(lambda: (LANG.get(), threading.current_thread() is threading.main_thread()))() == ("ru", False)
 

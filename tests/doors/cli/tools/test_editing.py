@@ -88,7 +88,7 @@ sys.exit(command_line.main(["tools", "edit", "abilities", "--lang", "en"]))
 @pytest.mark.slow
 @pytest.mark.parametrize(("line", "code"), [("- what now", 0), ("- {what} now", 2)])
 def test_a_card_is_edited_by_hand(house: Path, line: str, code: int) -> None:
-    """At a terminal the editor opens; what is no card is not written, and the draft is kept."""
+    """At a terminal the editor opens; a wrong card is not written, and the draft is kept."""
     editor = house.parent / "editor.sh"
     editor.write_text(f"#!/bin/sh\necho '{line}' >> \"$1\"\n", "utf-8")
     editor.chmod(0o755)

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.needs("planner")
 
 
 def test_a_tool_is_tried_on_the_database(capsys: Captured) -> None:
-    """What is tried is done: the next try, and a conversation, find it."""
+    """A try really writes: the next try, and a conversation, find it."""
     assert run(capsys, "try", "add_todos", 'items=["milk", "bread"]', "--user", "ann", "--yes") == "1. milk\n2. bread\n"
     assert tried(capsys, "list_todos", "--user", "ann")["object"] == "1. milk\n2. bread"
     assert "milk" not in run(capsys, "try", "list_todos", "--user", "bob")
@@ -60,7 +60,7 @@ def test_permissions_count(with_shop: None, monkeypatch: pytest.MonkeyPatch, cap
 
 
 def test_a_failure_is_an_exit_code(with_shop: None, capsys: Captured) -> None:
-    """A tool that refuses or fails ends with 1; what a model would be told is printed."""
+    """A tool that refuses or fails ends with 1; the command prints the model's text."""
     refusal = tried(capsys, "submit_return", "order=gone", "--yes", code=1)
     assert (refusal["ok"], refusal["object"], refusal["notices"]) == (
         False,

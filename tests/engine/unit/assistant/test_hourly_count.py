@@ -1,4 +1,4 @@
-"""How much is admitted under a name in an hour."""
+"""The limit of an hour under a name."""
 
 import time
 

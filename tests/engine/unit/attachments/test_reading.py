@@ -16,7 +16,7 @@ RUSSIAN = "Гарантия действует два года со дня по�
 
 
 async def test_a_file_is_read_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What comes back is its text; the process has no keys in its environment."""
+    """The process returns the text; it has no keys in its environment."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     assert await text_of("отчёт.pdf", pdf("Two years."), 100) == "Two years."
 
@@ -52,7 +52,7 @@ def test_the_kind_is_that_of_the_content(name: str, body: bytes, kind: str | Non
     ],
 )
 def test_headings_are_kept(suffix: str, body: bytes, text: str) -> None:
-    """A text has its headings; what nobody sees is left out."""
+    """A text has its headings; invisible parts are left out."""
     assert as_text(read(suffix, body, 1000)).replace(" > ", " › ") == text
 
 

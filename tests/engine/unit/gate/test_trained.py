@@ -54,12 +54,12 @@ def test_another_wish_reaches_the_observers(dialog: str, lang: str, reply: str, 
 )
 @pytest.mark.needs("profile")
 def test_an_answer_stays(dialog: str, lang: str, reply: str, text: str) -> None:
-    """What answers the question, or is the dialog's own work, asks no observer."""
+    """An answer to the question, or a message for the dialog's own work, calls no observer."""
     assert trained_gate()(moment(dialog, lang, reply, text)).leaves < LOW
 
 
 def test_a_cue_is_beyond_doubt() -> None:
-    """Who says that they want something else is heard before the dialog drafts anything."""
+    """A plain wish for something else reaches the observer before the dialog drafts anything."""
     guess = trained_gate()(moment("planner", "en", "What time?", "let us talk about something else"))
     assert guess.leaves == CUE >= HIGH
     assert guess.reason == "cue 'let us talk about something else'"

@@ -133,7 +133,7 @@ def test_a_number_of_another_kind_stands_for_nothing() -> None:
 
 
 def hidden(ids: Aliases, identifier: str, *told: str) -> object:
-    """Return what the model reads for an identifier, once people have read or written these texts."""
+    """Return the model's form of an identifier, after people have read or written these texts."""
     found: dict[str, Any] = ids.hide({"id": identifier}, Parcel.model_json_schema(), lambda: told)  # type: ignore[assignment]
     return found["id"]
 

@@ -1,1 +1,1 @@
-"""What is stored stays, what is forgotten is gone, and nothing is written twice."""
+"""Stored data stays, deleted data is gone, and nothing is written twice."""

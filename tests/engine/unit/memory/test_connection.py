@@ -18,7 +18,7 @@ ADD = "INSERT INTO owners VALUES (?, 1)"
 
 
 async def added(connection: Connection) -> list[str]:
-    """Return what the tests have added."""
+    """Return the rows that the tests have added."""
     return [owner for (owner,) in await connection.execute("SELECT owner FROM owners WHERE owner LIKE '_'")]
 
 

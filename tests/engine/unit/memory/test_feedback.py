@@ -1,4 +1,4 @@
-"""What people think of answers: one sign per person and turn, gone with whatever it belongs to."""
+"""People's ratings of answers: one sign per person and turn, deleted with its turn, thread or person."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is forgotten leaves no byte."""
+"""Deleted data leaves no byte."""
 
 import asyncio
 import sqlite3
@@ -94,7 +94,7 @@ class TestForget:
         assert await memory.notes.all() == []
 
     async def test_a_running_turn_is_waited_for(self, memory: Memory) -> None:
-        """What a turn writes at its end is forgotten with the rest."""
+        """A turn's writes at its end are deleted with the rest."""
         await memory.transcript.accept(letter())
         async with memory.locks.hold("t"):
             forgetting = asyncio.create_task(memory.forget("t"))

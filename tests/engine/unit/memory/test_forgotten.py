@@ -36,7 +36,7 @@ VALUES = {
 VALUES |= dict.fromkeys(OBJECTS, OBJECT) | dict.fromkeys(HASHES, "x")
 BY_TYPE: dict[str, object] = {"TEXT": NAME, "INTEGER": 1, "REAL": 1.0, "BLOB": NAME.encode()}
 KEPT = {"audit", "updates", "worker_turns", "media_viewers", "shop_changes", "shop_customers", "shop_records"}
-"""What operators did and set up, what the shop has on record, and a message whose outcome nobody was shown yet."""
+"""Operators' deeds and settings, the shop's records, and a message whose outcome nobody has seen yet."""
 
 
 def tables(url: str) -> Iterator[tuple[str, dict[str, object]]]:
@@ -85,7 +85,7 @@ async def test_no_table_knows_who_was_forgotten(database: str) -> None:
 
 
 def digests_of(*guesses: str) -> Iterator[bytes]:
-    """Yield what a file would hold if it held a guess, two of them together, or their digest without a key."""
+    """Yield the bytes of a guess in a file: the guess, two of them together, and their digests without a key."""
     pairs = [f"{one}{between}{other}" for one, other in product(guesses, guesses) for between in "\0 :/"]
     for guess in (*guesses, *pairs):
         for name in ("md5", "sha1", "sha256", "sha512", "blake2b", "blake2s"):
@@ -95,7 +95,7 @@ def digests_of(*guesses: str) -> Iterator[bytes]:
 
 
 async def test_no_guess_can_be_verified(tmp_path: Path) -> None:
-    """What outlives a forgetting needs a key that is in no table: what was done is still known."""
+    """The digests that outlive a deletion need a key that is in no table: the done writes are still known."""
     path, door, user, thread, message = tmp_path / "d.db", "telegram 4711", "user-pomelo", "thread-pomelo", "m-pomelo"
     async with open_assistant(settings_of(f"sqlite:///{path}")) as assistant:
         memory = assistant.memory
@@ -119,7 +119,7 @@ async def test_no_guess_can_be_verified(tmp_path: Path) -> None:
 
 
 async def test_digests_of_older_versions_get_the_key(tmp_path: Path) -> None:
-    """What was done before the upgrade is still known after it, and its digest without a key is gone."""
+    """Writes from before the upgrade are still known after it, and their digests without a key are gone."""
     path, settings = tmp_path / "d.db", settings_of(f"sqlite:///{tmp_path}/d.db")
     async with open_assistant(settings):
         pass

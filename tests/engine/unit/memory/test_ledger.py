@@ -55,7 +55,7 @@ def pay(message: str, thread: str = "ann", how: How = "once") -> Write:
 
 
 def entries(memory: Memory) -> int:
-    """Return how many entries there are."""
+    """Return the number of entries."""
     with closing(sqlite3.connect(memory.storage.path)) as connection:
         return int(connection.execute("SELECT count(*) FROM ledger").fetchone()[0])
 
@@ -98,7 +98,7 @@ async def test_a_repeatable_write_that_was_cut_off_is_done_again(memory: Memory)
 
 
 async def test_a_write_that_was_cut_off_is_in_doubt(memory: Memory) -> None:
-    """What was cancelled between claim and outcome is not done again for the same reply."""
+    """A write that was cancelled between claim and outcome is not done again for the same reply."""
     with pytest.raises(asyncio.CancelledError):
         await memory.ledger.once(WRITE, Work(failure=asyncio.CancelledError()), ready=at_once)
     work = Work()
@@ -194,7 +194,7 @@ async def test_old_entries_go(timed: Memory, clock: Clock) -> None:
 
 
 async def test_each_try_of_a_write_has_the_same_mark(timed: Memory, clock: Clock) -> None:
-    """What a service knows a write by stays until it counts as a new one, also where an earlier try is in doubt."""
+    """A service gets the same key of a write until it counts as a new one, also after a doubtful try."""
     marks: list[str] = []
 
     def trying(failure: Exception | None = None) -> Perform:
@@ -225,7 +225,7 @@ async def test_each_try_of_a_write_has_the_same_mark(timed: Memory, clock: Clock
 
 
 async def test_a_check_begins_the_transaction_that_its_tool_writes_in(memory: Memory) -> None:
-    """What a check reads is so until the tool has written; if it refuses, nothing of it is left."""
+    """The facts of a check hold until the tool has written; a refusal leaves nothing behind."""
     results: list[bool] = []
 
     async def ready() -> None:

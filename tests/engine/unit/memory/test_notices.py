@@ -12,7 +12,7 @@ async def due(memory: Memory) -> list[Due]:
 
 
 async def test_a_notice_is_told_once_for_each_key(tmp_path: Path) -> None:
-    """A key that was added before adds nothing, also when its notice was told; what is late says so."""
+    """A key that was added before adds nothing, also after its notice was told; a late notice says so."""
     async with open_memory(f"sqlite:///{tmp_path}/dialogs.db", lambda: 1_800_000_000) as memory:
         for text in ("tea is cheaper", "told before"):
             await memory.notices.add("ann", "telegram-1", "tea-3.50", text=text, lang="en")
@@ -27,7 +27,7 @@ async def test_a_notice_is_told_once_for_each_key(tmp_path: Path) -> None:
 
 
 async def test_a_clock_asks_for_its_users_and_threads(tmp_path: Path) -> None:
-    """What is due later, of other users or in other threads is left out; so is what was forgotten."""
+    """Later notices, and those of other users or threads, are left out; so are deleted ones."""
     async with open_memory(f"sqlite:///{tmp_path}/dialogs.db") as memory:
         for user, thread, at_ms in (("ann", "ann", 10), ("bob", "telegram-1", 20), ("cid", "cid", 99)):
             await memory.notices.add(user, thread, "key", text="tea", lang="en", at_ms=at_ms)

@@ -9,7 +9,7 @@ REMINDER = TranscriptLine("assistant", "supervisor", "It is time.", 2, "n1", 4)
 
 
 def test_a_thread_of_one_person_is_all_theirs() -> None:
-    """What answers no message is theirs too."""
+    """Messages without a question before them are theirs too."""
     assert lines_of("ann", [ANN, ANSWER, REMINDER]) == [ANN, ANSWER, REMINDER]
 
 

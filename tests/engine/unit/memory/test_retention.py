@@ -1,4 +1,4 @@
-"""How many turns of a thread the saver keeps, and that each can be read again."""
+"""The saver's limit of kept turns in a thread; each can be read again."""
 
 import time
 from collections.abc import AsyncGenerator
@@ -34,7 +34,7 @@ async def last_steps(saver: Saver, thread: RunnableConfig = THREAD) -> list[Chec
 
 
 async def ends(saver: Saver, thread: RunnableConfig = THREAD) -> list[list[str]]:
-    """Return what each kept turn ended with, the newest first."""
+    """Return the end of each kept turn, the newest first."""
     return [kept.checkpoint["channel_values"].get("words", []) for kept in await last_steps(saver, thread)]
 
 
@@ -57,7 +57,7 @@ async def test_the_last_turns_are_kept_whole_and_the_others_go(path: Path, saver
 
 
 async def test_a_turn_that_is_dropped_goes_alone(saver: Saver) -> None:
-    """What is left of an ended turn is one checkpoint; the turn before it is the last one then."""
+    """An ended turn has one checkpoint; after it is dropped the turn before it is the last one."""
     for text in TEXTS[:3]:
         await say(saver, text)
     await saver.drop_last_turn(str(THREAD["configurable"]["thread_id"]))

@@ -102,7 +102,7 @@ class TestTranscript:
         assert await memory.transcript.lines("nowhere") == []
 
     async def test_open_letters_are_oldest_first(self, memory: Memory) -> None:
-        """What was never closed is found again in the order of receipt."""
+        """Open messages are found again in the order of receipt."""
         for number in ("2", "1", "3"):
             await memory.transcript.accept(letter(number))
         await memory.transcript.close(letter("1"), "failed", 1, [])
@@ -172,7 +172,7 @@ class TestTranscript:
         assert await pages(words="lions", user="bob") == [[]]
 
     async def test_who_wrote_where(self, memory: Memory) -> None:
-        """The users of a thread and the threads of a user; what is erased counts no longer."""
+        """The users of a thread and the threads of a user; deleted ones count no longer."""
         await memory.transcript.accept(letter("m1", user="u"))
         await memory.transcript.accept(letter("m2", user="v"))
         await memory.transcript.accept(letter("m1", thread="second", user="v"))

@@ -1,4 +1,4 @@
-"""What a messenger brings: a row until what it asks for is done, and known for a week after that."""
+"""A messenger's updates: each has a row until its work is done, and is known for a week after that."""
 
 import pytest
 
@@ -20,7 +20,7 @@ async def test_an_update_is_taken_once(memory: Memory) -> None:
 
 
 async def test_updates_are_closed_when_the_outcome_is_shown(memory: Memory) -> None:
-    """What a message is made of stays open until a door has shown the outcome; that it is stored is not enough."""
+    """A message's updates stay open until a door has shown the outcome; a stored outcome is not enough."""
     ids = [(await memory.updates.take(DOOR, key, "{}")).id for key in ("message 1", "message 2", "message 3")]
     await memory.transcript.accept(letter(), ids[:2])
     assert [update.message_id for update in await memory.updates.open(DOOR)] == ["m1", "m1", None]

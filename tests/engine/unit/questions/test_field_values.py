@@ -192,7 +192,7 @@ async def test_the_form_of_a_tool(chat: Chat, lang: str, first: str, wrong: str,
 @pytest.mark.needs("planner")
 @pytest.mark.usefixtures("texts")
 async def test_the_form_of_a_dialog(chat: Chat) -> None:
-    """What a model hands on in the user's words is read in the same way; a wrong value is named to the model."""
+    """A model's values in the user's words are read in the same way; the model reads which value is wrong."""
     planner = Speaker(name="planner", tool="plan_things", description="Used for plans.", form=Stay)
     chat.speakers = Speakers(chat.speakers.supervisor, {"planner": planner})
     wrong = Call("fill_form", {"room": "cheap"})

@@ -79,13 +79,13 @@ def test_facts_that_do_not_compare_choose_nothing() -> None:
 
 @pytest.mark.parametrize("text", ["-1", "−2", "- 3"])
 def test_a_number_below_none_chooses_nothing(text: str) -> None:
-    """Whoever writes "-1" means something else than the first."""
+    """The text "-1" does not mean the first option."""
     assert chosen(text, options(*ORDERS["en"]), "en") is None
 
 
 @pytest.mark.parametrize("label", ["same", "the cheap one", "2"])
 def test_options_of_one_label_have_names_of_their_own(label: str) -> None:
-    """A door knows options by id, label and detail; what is said for a tap on one of equals is its id."""
+    """A door knows options by id, label and detail; a tap on one of equal options sends its id."""
     twins = [{"id": id, "label": label} for id in ("1", "2")]
     assert [naming(place, twins, "en") for place in (0, 1)] == ["1", "2"]
 

@@ -63,7 +63,7 @@ BERLIN, NEW_YORK = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York")
     ],
 )  # fmt: skip
 def test_daylight_saving_keeps_the_place_on_the_clock(zone: ZoneInfo, now: str, said: str, expected: list[str]) -> None:
-    """Days keep the time on the clock, hours their length; what a change skips comes by as much later."""
+    """Days keep the time on the clock, hours their length; a skipped time comes by as much later."""
     named = moment(said, "en", datetime.fromisoformat(now).replace(tzinfo=zone), zone)
     assert named is not None
     found = [named.at]

@@ -41,7 +41,7 @@ def at(text: str, lang: str = "en") -> Moment:
     ],
 )  # fmt: skip
 def test_a_day_is_read_from_a_sentence(lang: str, plan: str, expected: list[tuple[str, str]]) -> None:
-    """What has a time has its moment, the rest has none; what cannot be has the reason."""
+    """An entry with a time has its moment, the others have none; an impossible one has the reason."""
     read = [
         (it.text, it.problem.reason if it.problem else f"{it.moment.at:%d %H:%M}" if it.moment else "")
         for it in items(plan, lang, NOW, BERLIN)

@@ -19,11 +19,11 @@ REPLIES = {
     "Nothing [source=[]].": "Nothing.",
     "": "",
 }
-"""What a model writes, and what is read; None: the same."""
+"""A model's text, and the user's text of it; None: the same."""
 
 
 def streamed(reply: str, *cuts: int) -> tuple[str, list[Citation], int, str]:
-    """Return what is read of a reply that comes in pieces."""
+    """Return the user's text of a reply that comes in pieces."""
     reader = CitationReader(SOURCES)
     edges = [0, *cuts, len(reply)]
     pieces = [reader.feed(reply[a:b]) for a, b in pairwise(edges)]
@@ -55,7 +55,7 @@ def test_a_mark_may_be_split_anywhere(reply: str) -> None:
 
 
 def test_half_a_mark_is_held_back() -> None:
-    """What may become a mark is not shown before it is certain; the space before it waits with it."""
+    """A possible beginning of a mark is not shown before it is certain; the space before it waits with it."""
     reader = CitationReader(SOURCES)
     pieces = ["It is so ", "[sou", "rce=[0", "]", "]. Or [s", "o]."]
     assert [reader.feed(piece).text for piece in pieces] == ["It is so", "", "", "", " [1]. Or", " [so]."]

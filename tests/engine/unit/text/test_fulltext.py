@@ -37,7 +37,7 @@ def test_words_are_found_in_any_form(query: str, lang: str, best: str) -> None:
 
 
 def test_a_title_counts_more() -> None:
-    """What is in the title is found before what is in the text."""
+    """A match in the title comes before a match in the text."""
     assert keys("weather") == ["weather", "todo"]
 
 

@@ -183,7 +183,7 @@ def test_shortcut(shortcuts: Shortcuts, request_: str, tool: str) -> None:
     ],
 )
 def test_no_shortcut(shortcuts: Shortcuts, request_: str) -> None:
-    """What says more, says the contrary, leaves something open or is for a tool not marked needs a model."""
+    """A longer, contrary or incomplete request, or one for an unmarked tool, needs a model."""
     assert shortcuts.tool(request_) is None
 
 

@@ -31,7 +31,7 @@ Write = Callable[[str, str, str], None]
 
 @pytest.fixture
 def write(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Write]:
-    """Work on a copy of the prompts; what is called writes a tool's card into it, by language."""
+    """Work on a copy of the prompts; return a function that writes a tool's card into it, by language."""
     with copied_prompts(tmp_path / "prompts") as copy:
         monkeypatch.setattr(prompts, "FOLDER", copy)
         card.cache_clear()
@@ -253,7 +253,7 @@ def wait_for_it() -> str:
 
 
 def test_a_shortcut_needs_no_arguments(write: Write) -> None:
-    """What is served without a model has nobody to fill in arguments."""
+    """A call without a model has nobody to fill in arguments."""
     [fault] = found_in(traits(shortcut=True)(stop_it.model_copy()))
     assert fault == "tool stop_it: a shortcut must not need arguments, this one needs which"
 
@@ -290,7 +290,7 @@ def test_a_name_means_one_tool(write: Write) -> None:
     ({"effect": "write", "key": "order"}, r"a key is several names: write \('order',\)"),
 ])  # fmt: skip
 def test_traits_that_cannot_be_are_refused_at_once(wrong: dict[str, Any], rule: str) -> None:
-    """What would fail in every later turn fails where it is written."""
+    """Traits that would fail in every later turn fail at their declaration."""
     with pytest.raises(ContractError, match=rule):
         traits(**wrong)
 

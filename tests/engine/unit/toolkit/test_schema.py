@@ -77,7 +77,7 @@ REMARKS = st.fixed_dictionaries(
         "description": st.just("half of a character: \ud83d"),
     },
 )
-"""What may stand beside any schema, and is taken by some providers only."""
+"""Keys that may stand beside any schema, and that only some providers take."""
 
 
 def remarked(schemas: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -136,7 +136,7 @@ def value(draw: st.DrawFn, schema: Any, left: int = 5) -> Any:  # noqa: C901  # 
 @tried(100)
 @given(st.data())
 def test_any_schema_is_taken_and_any_argument_comes_back(data: st.DataObject) -> None:
-    """What a model reads is in the part that all providers take; what it writes comes back as the tool takes it."""
+    """A model's schema is in the part that all providers take; its arguments come back in the tool's form."""
     schema = data.draw(ROOTS)
     args = data.draw(st.composite(value)(schema))
     jsonschema.validate(args, schema)

@@ -1,4 +1,4 @@
-"""What the assistant says it can do."""
+"""The assistant's list of its abilities."""
 
 from typing import Any
 

@@ -13,7 +13,7 @@ NEW = {"file": "bottle", "lang": "en", "user": "me", "device": "terminal"}
 
 
 async def test_a_session_by_requests(lab: httpx.AsyncClient, settings: Settings) -> None:
-    """A session is begun, played, taken a step back, exported and deleted; what is wrong is said."""
+    """A session is begun, played, taken a step back, exported and deleted; faults are told."""
 
     async def post(path: str, **fields: str) -> httpx.Response:
         return await lab.post(f"/lab/desk/{path}", data={"name": "bottle", **fields})

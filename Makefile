@@ -1,8 +1,8 @@
 .DEFAULT_GOAL := help
 PYTHON ?= python3.11
 RUN := .venv/bin/python
-# Two workers more than cores: some tests only wait.
-PYTEST_WORKERS = $(shell $(RUN) -c "import os; print(os.cpu_count() + 2)")
+# A worker more than cores: some tests only wait. Each worker loads every test for itself.
+PYTEST_WORKERS = $(shell $(RUN) -c "import os; print(os.cpu_count() + 1)")
 PYTEST = $(RUN) -m pytest --numprocesses $(PYTEST_WORKERS) --dist worksteal
 # Many tests start processes; each would compile the application anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -38,7 +38,6 @@ test: install  ## run every test that is not slow
 	$(PYTEST) -m "not slow" $(ARGS)
 
 # Slow tests start processes of their own.
-test-slow: PYTEST_WORKERS = $(shell $(RUN) -c "import os; print(os.cpu_count() + 1)")
 test-slow: install  ## run the slow tests: processes, kills, real waits
 	$(PYTEST) -m slow $(ARGS)
 
@@ -66,7 +65,7 @@ own: install  ## lint, types and tests of your own folders, those of EXTENSIONS
 	$(RUN) -m tests.support.own_folders
 
 pictures: install  ## take the pictures of docs/ anew, in a browser
-	SCREENS=docs $(RUN) -m pytest -q -m slow -n 2 -k "not sixty and not typing" tests/doors/http/page/test_browser.py tests/plugins/lab/pages tests/plugins/seat/test_browser.py
+	SCREENS=docs $(RUN) -m pytest -q -m slow -n 2 -k "not sixty and not typing" tests/plugins/page tests/plugins/lab/pages tests/plugins/seat/test_browser.py
 
 reference: install  ## write docs/reference.md from docstrings, slash commands, prompts and events
 	$(RUN) -m tests.support.reference

@@ -6,7 +6,7 @@ DialogSupervisorError
 ├── DatabaseError        the operator: the database cannot be read or written; the message stays open
 ├── ContractError        the developer: a dialog, observer, tool or prompt breaks a rule; raised at start
 ├── UsageError           the caller: this request cannot be carried out as it was put
-├── BrokenState          the operator: what is stored of a thread cannot be read; it is rebuilt from its transcript
+├── BrokenState          the operator: a thread's stored state cannot be read; it is rebuilt from its transcript
 ├── BrokenReply          nobody: a reply was cut or garbled; it is asked for again
 │   └── GarbledReply     the same, once: it is nothing that a user could read
 ├── UselessReply         nobody: a model refuses to answer or never ends; it is not asked again
@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 Trouble = Literal["busy", "cut_length", "garbled", "key_refused", "refused", "spent", "too_long", "unavailable"]
-"""What a model suffers from; "refused": it will not answer; "too_long": it takes less text than it was given;
-"cut_length": its limit came before any words; "garbled": no words for a user; "spent": the day has no more."""
+"""The trouble of a model; "refused": it will not answer; "too_long": it takes less text than it was given;
+"cut_length": its limit came before any words; "garbled": no words for a user; "spent": the day's limit is reached."""
 
 
 @dataclass(frozen=True)
 class Overflow:
-    """How a request overflowed a model's context window, in tokens; None where its server does not say."""
+    """The overflow of a model's context window by a request, in tokens; None where its server does not say."""
 
     window: int | None = None
     prompt: int | None = None
@@ -34,11 +34,11 @@ class DialogSupervisorError(Exception):
 
 
 class ConfigError(DialogSupervisorError, ValueError):
-    """A setting is missing or wrong; the message names it and what to do."""
+    """A setting is missing or wrong; the message names it and the remedy."""
 
 
 class UnusableDatabase(ConfigError):
-    """The file of `DATABASE_URL` cannot be opened, or is damaged; the message says why and what to do."""
+    """The file of `DATABASE_URL` cannot be opened, or is damaged; the message names the reason and the remedy."""
 
 
 class DatabaseError(DialogSupervisorError):
@@ -50,11 +50,15 @@ class ContractError(DialogSupervisorError, TypeError):
 
 
 class UsageError(DialogSupervisorError, ValueError):
-    """The request contradicts what is stored; the message says how."""
+    """The request contradicts the stored data; the message says how."""
+
+    def told(self, lang: str) -> str:
+        """Return the fault in a language, if the class has words for it; here the message."""
+        return str(self)
 
 
 class BrokenState(DialogSupervisorError):
-    """What is stored of a thread's state cannot be read, or is no state."""
+    """A thread's stored state cannot be read, or is no state."""
 
     def __init__(self, thread: str) -> None:
         super().__init__(f"thread {thread!r}: its stored state cannot be read")
@@ -79,9 +83,9 @@ class UselessReply(DialogSupervisorError):
 class ModelUnavailable(DialogSupervisorError):
     """No model of the role could answer, fallback included.
 
-    `cause` names the model, its address and what happened, for whoever runs the application; empty if it is not known.
-    `overflow` is set where the trouble is "too_long": what the first model that said so has room for. `until` is set
-    where it is "spent": the time at which it goes on, as the user reads it.
+    `cause` names the model, its address and the event, for the operator; empty if it is not known. `overflow` is set
+    where the trouble is "too_long": the room of the first model that said so. `until` is set where it is "spent": the
+    time at which it goes on, as the user reads it.
     """
 
     def __init__(

@@ -28,8 +28,8 @@ from agents.nodes.undo import UndoNode
 from agents.state import SUPERVISOR, State, holder_of, messages_of
 from agents.toolkit.call import AroundToolCall
 from agents.toolkit.context import Context
-from agents.toolkit.shelf import shelves
 from agents.toolkit.speaker import Speaker, Speakers
+from agents.toolkit.tool_search import tool_searches
 
 Graph = CompiledStateGraph[State, Context, Any, Any]
 
@@ -41,7 +41,7 @@ class Edges:
         self.speakers, self.observers, self.finish_turn = speakers, observers, finish_turn
 
     def after_route(self, state: State) -> list[str]:
-        """Go to the observers, and at the same time to the dialog if it drafts; without observers to the listener."""
+        """Go to the observers, and at the same time to a dialog that drafts; without observers to the listener."""
         if agreed := state.get("agreed"):
             return [f"{agreed['speaker']}.tools"]
         if state.get("undoing") is not None:
@@ -61,7 +61,7 @@ class Edges:
         return [END] if state["drafting"] else ["verdict"]
 
     def after_speaking(self, speaker: Speaker) -> Callable[[State], list[str]]:
-        """Return where to go after a speaker.
+        """Return the choice of the nodes after a speaker.
 
         A draft that was thrown away goes to the verdict, calls to the tools, and an answer to the post-checks, to
         `settle`, or to the end.
@@ -89,7 +89,7 @@ class Edges:
     def after_tools(self, state: State) -> list[str]:
         """Go to `ask` if a tool waits for the user, to `settle` if a dialog ended or named another, else to the holder.
 
-        A round that was ended with words is an answer.
+        A round of calls that ended with words is an answer.
         """
         if state.get("pending"):
             return ["ask"]
@@ -101,7 +101,7 @@ class Edges:
         return self.after_answer(state) if isinstance(messages_of(state, holder)[-1], AIMessage) else [holder]
 
     def after_asking(self, state: State) -> list[str]:
-        """Run the call that the user agreed to; else go to the next question, or back to who asked."""
+        """Run the call that the user agreed to; else go to the next question, or back to the speaker that asked."""
         if agreed := state.get("agreed"):
             return [f"{agreed['speaker']}.tools"]
         return ["ask" if state.get("pending") else holder_of(state)]
@@ -144,7 +144,7 @@ def build_graph(
     pre_checks = [f"{name}.pre_check" for name in watchers]
     aside = ["ask", "settle", "shortcut", "undo"]
     builder = GraphBuilder()
-    # A speaker that begins in their step leads on from there.
+    # A speaker may begin in the step of one of these nodes, and leads on from there.
     spoken = ["settle", "summary", *hands, *(f"{name}.post_check" for name, it in observers.items() if it.post_check)]
     begun = [END, *everyone, *spoken]
     builder.add("route", router, edges.after_route, [*begun, *aside, *pre_checks], decides=True)
@@ -154,9 +154,9 @@ def build_graph(
     builder.add("undo", UndoNode(speakers), edges.to_listener, [END, *everyone])
     builder.add("shortcut", shortcut, edges.after_shortcut, [END, "ask", *everyone])
     builder.add("summary", sum_up, edges.after_answer, [END, "settle"])
-    prompting = Prompting(speakers, shelves(speakers))
+    prompting = Prompting(speakers, tool_searches(speakers))
     for speaker in speakers:
-        calls = ToolCalls(speaker, speakers, prompting.shelves.get(speaker.name), around_tool_call)
+        calls = ToolCalls(speaker, speakers, prompting.tool_searches.get(speaker.name), around_tool_call)
         _add_speaker(builder, edges, AgentNode(speaker, prompting), calls)
     for name, observer in observers.items():
         if check := observer.pre_check:
@@ -172,7 +172,7 @@ def _add_speaker(builder: GraphBuilder, edges: Edges, asked: AgentNode, calls: T
     after = [END, tools, "settle", "summary", *checks, *([] if speaker.is_supervisor else [SUPERVISOR])]
     after += ["verdict"] if speaker.observers or not speaker.is_supervisor else []
     step = builder.add(name, asked, edges.after_speaking(speaker), after)
-    # An agent graph has a journal, which goes on where it was.
+    # An agent graph has a journal of its own and continues by it.
     builder.listeners |= {name: step} if speaker.agent is None else {}
     leads_to = [it.name for it in edges.speakers] if speaker.is_supervisor else [name, SUPERVISOR]
     builder.add(tools, calls, edges.after_tools, [END, "ask", "settle", "undo", *leads_to])

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from agents.conversation.changes import Update
     from agents.events import Event
+    from agents.language.identifiers import Schema
     from agents.memory.backend import Backend
     from agents.memory.connection import Tables
     from agents.memory.inbox import InboxEntry
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of what is exported of a person."""
+    """A part of a person's export."""
 
     key: str
     """Its key in plain data, such as "reminders"."""
@@ -60,13 +61,13 @@ class TurnRequest:
     turn: int
     context: Context
     update: Update | None
-    """What the message puts into the state; None if the state has it already."""
+    """The message's update of the state; None if the state has it already."""
     is_resumed: bool = False
     """Whether an earlier process began to answer it."""
     held_by: str = ""
     """The name of the person who answers in the assistant's place."""
     outcome: Literal["left", "done", "stopped", "failed"] = "left"
-    """How the graph ended; "left" if it did not come to its end, or was not run."""
+    """The end of the graph; "left" if it did not come to its end, or was not run."""
     failure: Exception | None = None
 
 
@@ -78,64 +79,68 @@ AroundTurn = Callable[[TurnRequest, PlayTurn], Events]
 
 Report = Callable[[ConfigError], None]
 OpenTools = Callable[["Speakers", Report, Report], AbstractAsyncContextManager["Speakers"]]
-"""Yields the speakers with more tools, which work during the block. The first report is of a server that is away, the
-second of a tool that no model can be shown; unless it raises, the other tools are there."""
+"""Yields the speakers with more tools, which work during the block. The first report is for a server that is away, the
+second for a tool that no model can be shown; unless a report raises, the other tools are there."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plugin:
-    """What a plug-in brings. Each field may be left out."""
+    """The parts of a plug-in. Each field may be left out."""
 
     packages: Sequence[str] = ()
-    """The modules of other packages without which it is off; `requirements-<extra>.txt` installs them."""
+    """The modules of other packages that it needs; without them it is off. `requirements-<extra>.txt` installs them."""
     extra: str = ""
     settings: type[BaseSettings] | None = None
-    """What an operator can set for it, in environment variables or `.env`; this type finds the service."""
+    """Its settings, which an operator makes in environment variables or `.env`; this type finds the service."""
     tables: Tables | None = None
     """Its tables in the database; they are made when the database is opened."""
     services: Callable[[Services], AbstractAsyncContextManager[Sequence[object]]] | None = None
-    """Opens what it works with, from the services that exist, such as `Memory` and the settings."""
+    """Opens its own services, from those that exist, such as `Memory` and the settings."""
     tools: Sequence[BaseTool] | Callable[[Any], Sequence[BaseTool]] = ()
     """Tools of every speaker that is no agent graph, or a function of its settings that returns them."""
     served_tools: Callable[[Any], OpenTools | None] | None = None
-    """Returns, from its settings, what opens tools that others serve; None if they name none."""
+    """Returns the opener of tools on servers, from its settings; None if they name no server."""
     dialogs: Callable[[Any, Speakers, Collection[str]], Mapping[str, Plugin]] | None = None
-    """Returns more dialogs, by name, from its settings, the speakers and the names of the observers that there are."""
+    """Returns more dialogs, by name, from its settings, the speakers and the names of all observers."""
     observers: Sequence[str] = ()
     """The observers that watch every dialog, by name; its own are in `observers/` of its folder."""
     commands: Sequence[SlashCommand] = ()
     """Its slash commands, offered in every door."""
     command_line: typer.Typer | str = ""
-    """Its commands of `python -m app`; the name of the `Typer`, if it has one, stands before them.
+    """Its commands of `python -m app`; if the `Typer` has a name, it stands before them.
 
     One may take the place of the application's `migrate`. A string names the module that has the `Typer` as
     `command_line`: it is imported for commands of plug-ins alone.
     """
     setup: Mapping[str, SetupStep] = field(default_factory=dict)
-    """Steps of `setup`: one under its own name, an option that runs it alone, and some that belong to another's."""
+    """Steps of `setup`: one under its own name, an option that runs it alone, and some that are part of another's."""
     routes: Sequence[str] = ()
     """Modules with a FastAPI `router`, and perhaps `serving(app)`, a context manager in which the HTTP door serves.
 
-    `link(lang)` and `thread_link(thread, lang)` may return an address and its name, for keys with the module's `SCOPE`.
+    `error_of(status, message, code, param)` may return the `error` of an answer below the router's prefix.
+    `UPLOADS` may begin the paths that take files. `home(lang)`, `link(lang)` and `thread_link(thread, lang)` may return
+    an address and its name, for keys with the module's `SCOPE`.
     """
     notices: Callable[[Services], Sequence[NoticeSource]] | None = None
-    """Returns the sources of what it tells users later, unless they are among its services."""
+    """Returns the sources of its notices for users, unless they are among its services."""
     help: Mapping[str, Callable[[Services], HelpLink]] = field(default_factory=dict)
     """Links of HELP_CHAIN, by name."""
     models: Mapping[str, Callable[[Any], BaseChatModel]] = field(default_factory=dict)
     """Makes chat models from its settings, by the names that LLM_MODEL takes, such as "local:rules"."""
     agent_runner: Callable[[Services], AgentGraphs] | None = None
-    """Makes what answers for the dialogs that have an `agent`, from the services that exist."""
+    """Makes the runner of dialogs that have an `agent`, from the services that exist."""
     storage: Mapping[str, Callable[[Any, str], Backend]] = field(default_factory=dict)
-    """Returns what opens a database, from its settings and DATABASE_URL, by the scheme, such as "postgresql"."""
+    """Returns the backend of a database, from its settings and DATABASE_URL, by the scheme, such as "postgresql"."""
     door: Callable[[Any, Any], AbstractAsyncContextManager[Any] | None] | None = None
     """Opens the `Assistant` of a door in place of the usual one, from its settings and the application's."""
+    check: Callable[[Mapping[str, Schema]], Sequence[str]] | None = None
+    """Returns the faults of the texts that it alone reads, a line each, from the schemas of all tools by name."""
     greeting: Callable[[Services, str, str], Awaitable[str]] | None = None
     """Returns the first words to a returning user, in a language; empty if there is nothing to say."""
     forget: Callable[[Services, str, Collection[str]], Awaitable[None]] | None = None
-    """Deletes the rows of its tables that belong to a thread (empty: none in particular) and to these users."""
+    """Deletes the rows of its tables that belong to a thread (empty: to no thread) and to these users."""
     export: Callable[[Services, str, str], Awaitable[Sequence[Section]]] | None = None
-    """Returns what its tables hold about a user, in a language."""
+    """Returns a user's data in its tables, in a language."""
     around_turn: AroundTurn | None = None
     around_model_call: AroundModelCall | None = None
     around_tool_call: AroundToolCall | None = None

@@ -6,19 +6,16 @@ import sys
 from agents.errors import ContractError
 
 try:
-    # These imports take a second or more. They make no garbage, and a search for it would take a quarter of a start.
-    # Ctrl-C in this time is no accident, so it shows no stack trace.
+    # Imports take a second or more. They make no garbage, and a search for it would take a quarter of a start; the
+    # command line enables it again. Ctrl-C in this time is no accident, so it shows no stack trace.
     gc.disable()
     from app.cli.command_line import main
-
-    gc.freeze()
-    gc.enable()
 except KeyboardInterrupt:
     sys.exit(130)
 except ModuleNotFoundError as missing:
     if (missing.name or "").partition(".")[0] in ("agents", "app", "dialogs", "observers", "prompts"):
         raise
-    # Whoever types `python` outside of the environment has another interpreter than the application's.
+    # Outside of the environment, `python` is another interpreter than the application's.
     sys.stderr.write(f"python -m app: {missing.name} is not installed here. Run make install, then .venv/bin/python.\n")
     sys.exit(2)
 except ContractError as broken:

@@ -16,50 +16,52 @@ from app.extensions import plugin_names
 from app.mocks import Mock, mocked, stand_in
 from app.yaml_file import NO_EXAMPLES, ByLanguage, Examples, FilePart, ToolName, read_files, text_in
 from dialogs import Dialog, is_reserved
+from prompts import FALLBACK, sentence
 
 OBSERVERS = ("supervisor", "finished")
 TUNABLE = frozenset({"temperature", "reasoning_effort", "max_tokens", "parallel_tool_calls"})
-"""The parameters of a model that say how it answers; all others belong to the operator's settings."""
+"""The parameters of a model's answers; all others belong to the operator's settings."""
 
 
 def _tunable(parameters: Parameters) -> Parameters:
     if foreign := sorted(parameters.model_fields_set - TUNABLE):
-        raise ValueError(f"only the settings say {foreign[0]}; here are: {', '.join(sorted(TUNABLE))}")
+        names = ", ".join(sorted(TUNABLE))
+        raise ValueError(sentence("form_errors", "settings_alone", FALLBACK, name=foreign[0], names=names))
     return parameters
 
 
 Tuning = Annotated[Parameters, AfterValidator(_tunable)]
-"""The parameters that whoever may not change the settings gives to a model: no address, and nothing of its server."""
+"""The model parameters for people who may not change the settings: no address, and nothing of its server."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Agent(Dialog):
-    """A dialog that a file describes."""
+    """A dialog from an agent's file."""
 
 
 class AgentFile(FilePart):
-    """An agent as its file describes it."""
+    """An agent, in the form of its file."""
 
     description: Annotated[str, Field(pattern=r"^Used for \S", max_length=1_024)]
-    """What it is used for; the supervisor and the observers read it."""
+    """The agent's use; the supervisor and the observers read it."""
     prompt: ByLanguage = Field(min_length=1)
-    """Its role, in each language or in one for all."""
+    """The agent's role, in each language or in one for all."""
     tools: Annotated[tuple[ToolName, ...], Field(max_length=64)] = ()
     """Tools of other dialogs, or of the supervisor."""
     mocks: tuple[Mock, ...] = ()
-    """Results in place of what its tools do; others are tools that do not exist."""
+    """Results in place of those of its tools; mocks of other names are tools that do not exist."""
     observers: tuple[str, ...] = OBSERVERS
     examples: Examples = NO_EXAMPLES
-    """What people say who want it."""
+    """Example messages of users who want the agent."""
     model: str = ""
     parameters: Tuning = Parameters()
     resume: Resume = "ask"
     maker: str = ""
-    """Who has made it."""
+    """The name of the agent's maker."""
     version: int = 1
 
     def dialog(self, name: str, tools: Mapping[str, BaseTool], observers: Collection[str]) -> Agent:
-        """Return the agent as a dialog. Raises ContractError: it names a tool or an observer that there is not."""
+        """Return the agent as a dialog. Raises ContractError: it names a tool or an observer that does not exist."""
         mocks = {mock.tool: mock for mock in self.mocks}
         if unknown := sorted({*self.tools} - {*tools} - {*mocks}):
             raise ContractError(f"{name}: there is no tool {unknown[0]!r}")
@@ -86,7 +88,7 @@ class AgentFile(FilePart):
 
 
 def is_taken(name: str, dialogs: Collection[str]) -> bool:
-    """Tell whether no agent may have a name: a dialog, a role or a plug-in has it, whose place the agent would take."""
+    """Tell whether a name is taken: the agent would replace a dialog, a role or a plug-in of this name."""
     return name in dialogs or is_reserved(name) or name in plugin_names(prompts.EXTENSIONS)
 
 
@@ -96,7 +98,7 @@ def tools_of(speakers: Speakers) -> dict[str, BaseTool]:
 
 
 def read_agent(path: Path) -> AgentFile:
-    """Return what a file describes. Raises ConfigError: something in it is wrong; names the file and the field."""
+    """Return the agent of a file. Raises ConfigError, with the file and the field: something in it is wrong."""
     [(_, agent)] = read_files("LAB_FOLDER", path, AgentFile)
     return agent
 

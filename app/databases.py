@@ -4,22 +4,28 @@ import re
 from collections.abc import Callable
 from functools import partial
 
+import prompts
 from agents.errors import ConfigError
-from agents.memory.backend import Backend, SqliteBackend
+from agents.memory import PREFIX, database_path
+from agents.memory.backend import PLAIN_START, Backend, SqliteBackend, start_of
 from app.extensions import plugins
 from app.settings import read, values_set
 
 KEY = re.compile(r"DATABASE_(?:\w+_)?KEY")
-"""The name of a key by which a plug-in encrypts the database."""
+"""The name of a plug-in's key for the database."""
 
 
 def backend_of(url: str) -> Backend:
-    """Return what opens the database at an address: that of a plug-in for its scheme, else that of SQLite files.
+    """Return the backend of the database at an address: a plug-in's for its scheme, else that of SQLite files.
 
     Raises:
         ConfigError: a setting of a plug-in with databases is wrong, its packages are not installed, or there is a key
             and no plug-in encrypts.
     """
+    # A plain file needs no plug-in, and to load them all takes longer than to read rows.
+    is_plain = url.startswith(PREFIX) and start_of(database_path(url)) in (b"", PLAIN_START)
+    if is_plain and not prompts.EXTENSIONS and not any(map(KEY.fullmatch, values_set())):
+        return SqliteBackend(url)
     brought = [plugin for plugin in plugins().values() if plugin.storage]
     names = {name.upper() for plugin in brought if plugin.settings for name in plugin.settings.model_fields}
     # The plug-in may be left out, or its folder deleted.

@@ -1,4 +1,4 @@
-"""Mocks: results that stand in for what tools do, also for tools that do not exist."""
+"""Mocks: results in place of those of tools, also of tools that do not exist."""
 
 import asyncio
 import json
@@ -19,15 +19,19 @@ from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Effect, traits, traits_of
 from app.assistant.recording import Record, answers_of, give, in_place_of
 from app.yaml_file import NO_EXAMPLES, NO_TEXTS, ByLanguage, Examples, FilePart, ToolName, text_in
-from prompts import FALLBACK
+from prompts import FALLBACK, sentence
 
 LONGEST_WAIT = 30.0
-"""Seconds that a mock may wait before it answers."""
+"""The most seconds that a mock waits before its answer."""
 TYPES: Mapping[str, type] = {"string": str, "integer": int, "number": float, "boolean": bool, "array": list}
 
 
+def _said(key: str, /, **facts: str) -> str:
+    return sentence("mocks", key, FALLBACK, **facts)
+
+
 class Mocked(Event, type="mocked"):
-    """A mock has answered a call in place of the tool; `how` says with which of its outcomes."""
+    """A mock has answered a call in place of the tool; `how` names the outcome."""
 
     speaker: str
     tool: str
@@ -47,42 +51,43 @@ class MockParameter(FilePart):
 
 
 class MockOutcome(FilePart):
-    """What a mock answers: an object or a text, or why the tool fails or refuses."""
+    """An answer of a mock: an object or a text, or the reason of a failure or a refusal."""
 
     when: Mapping[str, Any] = Field(default_factory=dict)
-    """Arguments that the call must have, with these values; others do not matter."""
+    """The arguments that the call must have, with these values; others do not matter."""
     object: Any = None
     text: str = ""
     view: Mapping[str, Any] = Field(default_factory=dict)
-    """What the tool shows beside the text, as it was recorded."""
+    """The tool's view beside the text, as it was recorded."""
     findings: Mapping[str, Any] = Field(default_factory=dict)
-    """The `sources` and `images` that a search found, as they were recorded."""
+    """The recorded `sources` and `images` of a search."""
     fails: bool = False
     refuses: str = ""
     seconds: float = Field(default=0, ge=0, le=LONGEST_WAIT)
-    """How long the answer takes."""
+    """The delay of the answer in seconds."""
 
     def fits(self, args: Mapping[str, object]) -> bool:
-        """Tell whether a call has the arguments."""
+        """Tell whether a call has the arguments of `when`."""
         return all(name in args and jsonable(args[name]) == value for name, value in self.when.items())
 
     @property
     def label(self) -> str:
-        """What a trace says of the outcome."""
-        kind = "it fails" if self.fails else f"it refuses: {self.refuses}" if self.refuses else "a fixed result"
-        condition = f" for {json.dumps(self.when, ensure_ascii=False)}" if self.when else ""
-        return f"{kind}{condition}{f', after {self.seconds:g} s' if self.seconds else ''}"
+        """The outcome in a trace."""
+        text = _said("fails" if self.fails else "refuses" if self.refuses else "fixed", why=self.refuses)
+        if self.when:
+            text = _said("with_args", answer=text, args=json.dumps(self.when, ensure_ascii=False)[1:-1])
+        return _said("late", answer=text, seconds=f"{self.seconds:g}") if self.seconds else text
 
 
 class Mock(FilePart):
-    """A tool whose results are given. The first outcome that fits a call answers it."""
+    """A tool with given results. The first outcome that fits a call answers it."""
 
     tool: ToolName
     outcomes: Annotated[tuple[MockOutcome, ...], Field(max_length=200)] = ()
     otherwise: Literal["fail", "real"] = "fail"
-    """What a call does that no outcome fits: it fails, or the tool itself answers, if there is one."""
+    """The answer to a call that fits no outcome: a failure, or that of the tool itself, if there is one."""
     speaker: str = ""
-    """Who gets the tool if they have none of this name; empty: nobody, unless they bring the mock themselves."""
+    """The speaker that gets the tool, if it has none of this name; empty: only a speaker that brings the mock."""
     description: ByLanguage = NO_TEXTS
     examples: Examples = NO_EXAMPLES
     parameters: Mapping[str, MockParameter] = Field(default_factory=dict)
@@ -93,15 +98,15 @@ class Mock(FilePart):
         return next((outcome for outcome in self.outcomes if outcome.fits(args)), None)
 
     def how(self, args: Mapping[str, object]) -> str:
-        """Return what a trace says of the answer to a call."""
+        """Return the trace's text on the answer to a call."""
         outcome = self.outcome(args)
         if outcome is None:
-            return "no outcome fits, it fails" if self.otherwise == "fail" else "no outcome fits, the tool answers"
+            return _said("none_fails" if self.otherwise == "fail" else "none_real")
         return outcome.label
 
 
 def with_mocks(speakers: Speakers, mocks: Sequence[Mock]) -> Speakers:
-    """Return the speakers with mocks in place of tools of these names; those that name a speaker are added to it."""
+    """Return the speakers with mocks in place of tools of these names; a mock with a speaker is added to it."""
     by_name = {mock.tool: mock for mock in mocks}
 
     def changed(speaker: Speaker) -> Speaker:
@@ -114,7 +119,7 @@ def with_mocks(speakers: Speakers, mocks: Sequence[Mock]) -> Speakers:
 
 
 def stand_in(mock: Mock) -> BaseTool:
-    """Return a tool that exists in the mock alone."""
+    """Return a tool that exists only as a mock."""
     fields: dict[str, Any] = {
         name: (TYPES[about.type], Field(description=about.description))
         if about.required
@@ -132,7 +137,7 @@ def stand_in(mock: Mock) -> BaseTool:
 
 
 def mocked(tool: BaseTool, mock: Mock) -> BaseTool:
-    """Return a tool that looks the same to the model and answers as the mock says."""
+    """Return a tool that looks the same to the model and gives the mock's answers."""
 
     async def answer(runtime: Runtime, **args: Any) -> Any:
         outcome = mock.outcome(args)
@@ -156,7 +161,7 @@ def mocked(tool: BaseTool, mock: Mock) -> BaseTool:
 
 
 def _with_runtime(tool: BaseTool) -> ArgsSchema | None:
-    """Return the schema of a tool's arguments, and the runtime beside them: a tool without any would not get it."""
+    """Return the schema of a tool's arguments with the runtime: a tool without arguments would not get it."""
     schema = tool.args_schema
     if not isinstance(schema, type) or not issubclass(schema, BaseModel) or "runtime" in schema.model_fields:
         return schema
@@ -182,9 +187,9 @@ def _fields(tool: StructuredTool) -> Sequence[str]:
 
 
 def recorded_mocks(records: Sequence[Record], speakers: Speakers, *, volatile_alone: bool = True) -> list[Mock]:
-    """Return mocks that answer as the tools did in a conversation, by their arguments.
+    """Return mocks with the answers of tools in a conversation, by their arguments.
 
-    With `volatile_alone` only of tools that tell of the world outside, and of tools that are not here.
+    `volatile_alone` limits them to tools that tell of the world outside, and to tools that do not exist here.
     """
     here = {tool.name: tool for speaker in speakers for tool in speaker.tools}
     outcomes: dict[tuple[str, str], dict[str, MockOutcome]] = {}

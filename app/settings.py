@@ -25,7 +25,7 @@ from agents.state.message_notes import Forwarding
 from app.extensions import Extensions, explained, plugins, use, written
 from app.prices import Price, read_prices
 from app.process.files import read_env
-from app.security.api_keys import FrontEnd, Key, read_front_ends, read_keys
+from app.security.api_keys import Key, read_keys
 from prompts import FALLBACK, languages
 
 if TYPE_CHECKING:
@@ -35,20 +35,20 @@ if TYPE_CHECKING:
 
 Kind = TypeVar("Kind", bound=BaseSettings)
 TRACERS = ("LANGCHAIN_", "LANGSMITH_", "OTEL_")
-"""How the variables begin by which LangSmith and OpenTelemetry are set."""
+"""The beginnings of the variables of LangSmith and OpenTelemetry."""
 NO_LEAVE = (
     "LANGSMITH_TRACING sends the texts of users and models to LangSmith; "
     "set TRACE_CONTENT=1 to allow that, or LANGSMITH_TRACING=false"
 )
 ALIKE = 0.85
-"""How much of a name must be that of a setting to be taken for a slip, from 0 to 1."""
+"""The least likeness to the name of a setting for a warning of a slip, from 0 to 1."""
 ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d{1,5})?", re.ASCII)
 PERMISSION = re.compile(r"[\w.:-]+")
 HelpLink = Literal["pages", "documents", "model", "webhook", "person"]
 
 
 def _language(value: str) -> str:
-    """Take a language that there are texts for."""
+    """Return a language that has texts, or refuse it."""
     if value not in (there_are := languages()):
         raise ValueError(f"there is no language {value!r}; there are: {', '.join(there_are)}")
     return value
@@ -89,7 +89,7 @@ def _granted(text: str) -> dict[str, frozenset[str]]:
 
 
 def _origins(text: str) -> tuple[str, ...]:
-    """Read "https://chat.example.com, http://localhost:3000"; what a browser sends is compared with it as it is."""
+    """Read "https://chat.example.com, http://localhost:3000"; a browser's origin must equal one of them."""
     origins = tuple(filter(None, (part.strip() for part in text.split(","))))
     if wrong := next((origin for origin in origins if not ORIGIN.fullmatch(origin)), None):
         raise ValueError(f"write origins such as https://chat.example.com, without a path or *, not {wrong!r}")
@@ -139,7 +139,6 @@ class Settings(Extensions):
     keep_turns: Annotated[int, Field(ge=1)] | Literal["all"] = KEPT_TURNS
     app_lang: Annotated[str, AfterValidator(_language)] = FALLBACK
     api_keys: Annotated[tuple[Key, ...], NoDecode, written(read_keys)] = ()
-    front_ends: Annotated[dict[str, FrontEnd], NoDecode, written(read_front_ends)] = Field(default_factory=dict)
     history_bytes: int = Field(default=25_000_000, ge=1_000_000)
     allowed_origins: Annotated[tuple[str, ...], NoDecode, written(_origins)] = ()
     memory_callback_url: AnyHttpUrl | None = None
@@ -179,25 +178,25 @@ class Settings(Extensions):
 
     @model_validator(mode="after")
     def _may_trace(self) -> Self:
-        """Let LangSmith get texts only by leave."""
+        """Refuse to trace with LangSmith unless TRACE_CONTENT allows it."""
         if tracing_is_enabled() and not self.trace_content:
             raise ValueError(NO_LEAVE)
         return self
 
     @property
     def limits(self) -> Limits:
-        """How much a turn, or a user, may use up."""
+        """The limits of a turn, and of a user."""
         return Limits(**{part.name: getattr(self, part.name) for part in fields(Limits)})
 
     @property
     def silence(self) -> "Silence":
-        """When a user who says nothing is asked whether they are still there."""
+        """The silence after which a user is asked whether they are still there."""
         silence: type[Silence] = import_module("agents.toolkit.speaker").Silence
         return silence(self.silence_seconds, self.silence_times)
 
     @property
     def named_models(self) -> list[str]:
-        """The models that the settings name: those that are asked, and those that have a price."""
+        """The models in the settings: those of roles, and those with a price."""
         roles = [self.observer_model, self.fallback_model, self.help_model, *self.role_models.values()]
         return sorted({model for model in (self.llm_model, *roles, *self.llm_prices) if model})
 
@@ -223,7 +222,7 @@ class Settings(Extensions):
             roles = {}
         chosen = [override or self.llm_model, self.fallback_model or "", *roles.values()]
         if not all(model.partition(":")[0] in ("", "local", "openai") for model in chosen):
-            # Other providers look for their keys in the environment.
+            # Clients of other providers look for their keys in the environment.
             _share("")
         return make_models(override or self.llm_model, roles, self.fallback_model, endpoint, self.llm_parameters)
 
@@ -236,7 +235,7 @@ def read_settings() -> Settings:
 
 
 def use_extensions() -> None:
-    """Let the folders of EXTENSIONS be searched, and switch shipped dialogs off. Raises ConfigError if one is wrong."""
+    """Add the folders of EXTENSIONS, and switch shipped dialogs off. Raises ConfigError if a setting is wrong."""
     use(read(Extensions))
 
 
@@ -244,7 +243,7 @@ def read(kind: type[Kind]) -> Kind:
     """Read the settings of one kind, of the application or of a dialog.
 
     Raises:
-        ConfigError: a setting is wrong; names it.
+        ConfigError: a setting is wrong; the message names it.
     """
     env_file = Settings.model_config.get("env_file")
     try:
@@ -261,14 +260,14 @@ def read(kind: type[Kind]) -> Kind:
 
 
 def misspelt(kinds: Iterable[type[BaseSettings]]) -> list[str]:
-    """Return a warning for each name in `.env` that is not quite the name of a setting of these kinds."""
+    """Return a warning for each name in `.env` that resembles the name of a setting of these kinds."""
     names = {name.upper() for kind in kinds for name in kind.model_fields}
     nearest = {name: get_close_matches(name, names, 1, ALIKE) for name in _in_file().keys() - names}
     return [f"{_env_file()}: {name} is no setting; {near[0]} is" for name, near in sorted(nearest.items()) if near]
 
 
 def unread(kinds: Iterable[type[BaseSettings]]) -> list[str]:
-    """Return a line for each setting with a value that nobody reads, since its plug-in or dialog is left out."""
+    """Return a line for each set value that nothing reads, since its plug-in or dialog is left out."""
     names, values = {name.upper() for kind in kinds for name in kind.model_fields}, values_set()
     left_out = [
         (off, *entry) for off in sorted(prompts.OFF) for file in explained(off) for entry in read_env(file).items()
@@ -276,13 +275,13 @@ def unread(kinds: Iterable[type[BaseSettings]]) -> list[str]:
     return [
         f"{name} is set, and {off}, which reads it, is left out (see PLUGINS and SHIPPED_DIALOGS)"
         for off, name, example in left_out
-        # What is written as the example has it was only copied.
+        # A value equal to the example's was only copied.
         if name not in names and values.get(name, example) != example
     ]
 
 
 def values_set() -> Mapping[str, str]:
-    """Return the values of `.env` and, before them, of the environment that are not empty, by names in capitals."""
+    """Return the non-empty values of the environment, else of `.env`, by names in capitals."""
     written = [*_in_file().items(), *os.environ.items()]
     return {name.upper(): value for name, value in written if value}
 
@@ -292,14 +291,14 @@ def _env_file() -> Path:
 
 
 def _in_file() -> Mapping[str, str]:
-    """Return what `.env` sets."""
+    """Return the values in `.env`."""
     return read_env(_env_file()) if _env_file().is_file() else {}
 
 
 def _share(*beginnings: str) -> None:
-    """Put what `.env` says beyond our settings into the environment, if its name begins so: libraries look there."""
+    """Copy other variables of `.env` with these beginnings into the environment: libraries look there."""
     wanted = {name: value for name, value in _in_file().items() if value and name.startswith(beginnings)}
-    # No library, and no process that it starts, gets a token of a plug-in.
+    # A plug-in's token must not reach a library, or a process that it starts.
     brought = [plugin.settings for plugin in plugins().values() if plugin.settings] if wanted else []
     ours = Settings.model_fields.keys() | {name for kind in brought for name in kind.model_fields}
     for name in wanted:
@@ -308,7 +307,7 @@ def _share(*beginnings: str) -> None:
 
 
 def _rules() -> "Callable[[], BaseChatModel] | None":
-    """Return what makes the model of a plug-in that needs no key; None if no plug-in brings one."""
+    """Return the maker of a plug-in's model that needs no key; None if no plug-in brings one."""
     brought = ((plugin, plugin.models[LOCAL]) for plugin in plugins().values() if LOCAL in plugin.models)
     plugin, make = next(brought, (None, None))
     return partial(make, plugin.settings() if plugin.settings else None) if plugin and make else None

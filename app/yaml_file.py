@@ -1,4 +1,4 @@
-"""The parts that all YAML files of users share: texts by language, and messages of faults."""
+"""The common parts of all YAML files of users: texts by language, and messages of faults."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -13,21 +13,27 @@ from pydantic_core import ErrorDetails
 from agents.errors import ConfigError, UsageError
 from agents.sources.documents.files import Unreadable, contents
 from agents.toolkit.questions.form import reason_of
-from prompts import FALLBACK
+from prompts import FALLBACK, retold, sentence
 
 Read = TypeVar("Read", bound=BaseModel)
 DEEPEST = 100
-"""Levels of lists and maps that a file may have."""
+"""The most levels of lists and maps in a file."""
 LONGEST_NUMBER = 100
 ToolName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 
 
 class MisfitValue(UsageError):
-    """A value does not fit; `path` is its place in the data, and `reason` says why in a language."""
+    """A value does not fit; `path` is its place in the data, `where` the place in words, `reason` words the reason."""
 
-    def __init__(self, message: str, path: Sequence[int | str], reason: Callable[[str], str]) -> None:
+    def __init__(
+        self, message: str, path: Sequence[int | str], reason: Callable[[str], str], where: Sequence[str] = ()
+    ) -> None:
         super().__init__(message)
-        self.path, self.reason = tuple(path), reason
+        self.path, self.reason, self.where = tuple(path), reason, where
+
+    def told(self, lang: str) -> str:
+        """Return the message in a language; in the fallback language it has the parser's own words."""
+        return str(self) if lang == FALLBACK else ": ".join([*self.where, self.reason(lang)])
 
 
 class FilePart(BaseModel):
@@ -40,7 +46,7 @@ def _by_language(value: object) -> object:
     if isinstance(value, str | list):
         return {FALLBACK: value}
     if isinstance(value, Mapping) and value and FALLBACK not in value:
-        raise ValueError(f"has no {FALLBACK!r}, to which the other languages fall back")
+        raise ValueError(sentence("form_errors", "no_fallback", FALLBACK, lang=FALLBACK))
     return value
 
 
@@ -57,10 +63,10 @@ def text_in(texts: Mapping[str, str], lang: str) -> str:
 
 
 def read_files(setting: str, path: Path, kind: type[Read]) -> list[tuple[str, Read]]:
-    """Return what a file, or every YAML file of a folder, describes, each with its name.
+    """Return the content of a file, or of every YAML file of a folder, each with its name.
 
     Raises:
-        ConfigError: there is no such file, or something in one is wrong; names file, tool and field.
+        ConfigError: there is no such file, or something in one is wrong; the message names file, tool and field.
     """
     files = sorted(file for file in path.iterdir() if file.suffix in (".yaml", ".yml")) if path.is_dir() else [path]
     if not files:
@@ -79,51 +85,74 @@ def _read(setting: str, file: Path, kind: type[Read]) -> Read:
 
 
 def parsed(text: str, kind: type[Read], where: str, *, aliases: bool = False) -> Read:
-    """Return what a text in YAML describes. Raises UsageError: something in it is wrong; names the place."""
+    """Return a text in YAML as a model of a kind. Raises UsageError, with the place: something in it is wrong."""
     try:
         # A few aliases can stand for more than fits into memory.
         data = read_yaml(text, aliases=aliases)
-    except ValueError as broken:
-        raise UsageError(f"{where}: not YAML: {broken}") from None
+    except BrokenYaml as broken:
+        raise _misfit(f"not YAML: {broken}", (), broken.told, where) from None
     return validated(kind, {} if data is None else data, where)
 
 
 def validated(kind: type[Read], data: object, where: str = "") -> Read:
-    """Return data as what it describes. Raises UsageError: something in it is wrong; names the place."""
+    """Return plain data as a model of a kind. Raises UsageError, with the place: something in it is wrong."""
     try:
         return kind.model_validate(data)
     except ValidationError as wrong:
         first = wrong.errors()[0]
         message = re.sub(r"^(Value|Assertion) error, ", "", first["msg"])
-        text = ": ".join(filter(None, [where, place(first["loc"], data), message]))
-        raise MisfitValue(text, first["loc"], partial(_told, first)) from None
+        raise _misfit(message, first["loc"], partial(_told, first), where, place(first["loc"], data)) from None
+
+
+def _misfit(message: str, path: Sequence[int | str], reason: Callable[[str], str], *where: str) -> MisfitValue:
+    places = [words for words in where if words]
+    return MisfitValue(": ".join([*places, message]), path, reason, places)
 
 
 def _told(error: ErrorDetails, lang: str) -> str:
-    expected = str(error.get("ctx", {}).get("expected", ""))
-    return reason_of(error, lang, [expected] if expected else [])
+    context = error.get("ctx", {})
+    if isinstance(refusal := context.get("error"), UsageError):
+        return refusal.told(lang)
+    expected = str(context.get("expected", ""))
+    return retold("form_errors", reason_of(error, lang, [expected] if expected else []), lang)
+
+
+class BrokenYaml(UsageError):
+    """A text is no YAML, too deep, or has forbidden aliases; `key` names the sentence for the fault."""
+
+    def __init__(self, key: str, message: str = "", **facts: object) -> None:
+        self._told = partial(sentence, "form_errors", f"yaml.{key}", **facts)
+        super().__init__(message or self._told(FALLBACK))
+
+    def told(self, lang: str) -> str:
+        """Return the fault, in a language."""
+        return self._told(lang)
 
 
 def read_yaml(text: str, *, aliases: bool = True) -> Any:
-    """Return what a text in YAML says. Raises ValueError: it is no YAML, too deep, or has aliases that it may not."""
+    """Return the plain data of a text in YAML. Raises BrokenYaml."""
     depth = 0
     try:
         # The loader in C ends the process where a text is deeper than its stack.
         for event in yaml.parse(text, yaml.CSafeLoader):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > DEEPEST:
-                raise ValueError(f"it is nested deeper than {DEEPEST} levels")
+                raise BrokenYaml("deep", most=DEEPEST)
             if isinstance(event, yaml.ScalarEvent) and len(event.value) > LONGEST_NUMBER and _is_number(event):
-                # YAML's numbers to the base of 60 take time that grows faster than they do.
-                raise ValueError(f"a number has more than {LONGEST_NUMBER} signs")
+                # The time for YAML's numbers to the base of 60 grows faster than their length.
+                raise BrokenYaml("number", most=LONGEST_NUMBER)
             if isinstance(event, yaml.AliasEvent) and not aliases:
-                raise ValueError("write no aliases (*name)")
+                raise BrokenYaml("alias")
         return yaml.load(text, yaml.CSafeLoader)
+    except BrokenYaml:
+        raise
     except yaml.YAMLError as broken:
-        raise ValueError(" ".join(str(broken).split())[:300]) from None
-    except (LookupError, AttributeError):
-        # The loader falls over values that are not what their tags say.
-        raise ValueError("a value is not of the kind that its tag names") from None
+        mark = getattr(broken, "problem_mark", None)
+        line = mark.line + 1 if mark else 1
+        raise BrokenYaml("syntax", " ".join(str(broken).split())[:300], line=line) from None
+    except (LookupError, AttributeError, ValueError):
+        # The loader fails at values that do not fit their tags, and at impossible dates.
+        raise BrokenYaml("tag") from None
 
 
 def _is_number(scalar: yaml.ScalarEvent) -> bool:
@@ -134,7 +163,7 @@ def _is_number(scalar: yaml.ScalarEvent) -> bool:
 
 
 def fault(file: str, where: str, message: str) -> ConfigError:
-    """Return the error that names a place in a file."""
+    """Return an error with its place in a file."""
     return ConfigError(f"{file}: {where}: {message}" if where else f"{file}: {message}")
 
 

@@ -17,6 +17,7 @@ from agents.nodes.shortcut import ShortcutNode
 from app.composition import discover
 from benchmarks.report import Row, arguments, show
 from benchmarks.tools import NONE, SETS, requests
+from prompts import edition
 
 FOLDS = 10
 MEANT: Mapping[str, Sequence[str]] = {
@@ -49,7 +50,8 @@ async def ask_examples(serving: ShortcutNode) -> Row:
     right = 0
     for fold in range(FOLDS):
         left_out = [(card, lang, phrase) for card, lang, phrase in _phrases(cards) if _place(phrase) % FOLDS == fold]
-        serving.shortcuts = Shortcuts([_without(card, {phrase for _, _, phrase in left_out}) for card in cards])
+        less = [_without(card, {phrase for _, _, phrase in left_out}) for card in cards]
+        serving.made = {edition(): Shortcuts(less)}
         for card, _, phrase in left_out:
             if entry := serving.entry_by_tool.get(card.name):
                 asked += 1

@@ -6,12 +6,14 @@ same weights.
 
 The thresholds come from cross-validation on the train parts, dialogs kept together: at `low` a share of RECALL of the
 switches of each set and language is noticed; of the turns from `high` on, a share of SURE leave. Cross-validated turns
-are played through the free rules and the observers' own tests, as `benchmarks.switch` does it.
+are played through the free rules and the observers' own tests, as `benchmarks.switch` does it. `--curve` writes
+nothing: it shows for some recalls the threshold that each set and language would have alone, and the free turns.
 """
 
 import json
 import math
 import random
+import statistics
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,47 +24,51 @@ from agents.conversation.gate import FILE, HIGH, LOW, Guess, Thresholds, trained
 from agents.conversation.gate.features import Features, features
 from agents.conversation.scene import Scene
 from agents.nodes.route import Watchers
-from benchmarks.report import arguments, show_table
+from benchmarks.report import Row as Line
+from benchmarks.report import arguments, show, show_table
 from benchmarks.switch import Decision, decide, summed, watching
 from benchmarks.switch_data import Row, rows
 
 SETS = ("star_switch", "massive_switch")
+UNSEEN = "sgd_switch"
+"""The set without a part in the training; `--curve` shows its dev part."""
 SEED = 11
 LOSS = 0.1
-"""The weight of an example's loss beside half the sum of the squared weights."""
+"""The weight of an example's loss; the other summand is half the sum of the squared weights."""
 MISSED = {"star_switch": 6.0, "massive_switch": 1.5}
-"""What a missed switch counts for beside a needless question to the observers: more where people really talked."""
+"""The weight of a missed switch; a needless call of the observers weighs 1. Real conversations weigh more."""
 SETTLED = 0.001
-"""The training ends when a round changes no example's part by more than this share."""
+"""The training ends after a round that changes no example's part by more than this share."""
 NEWTON = 0.0001
 TURNS = 3
-"""A feature must occur in so many turns to get a weight."""
+"""The number of turns in which a feature must occur to get a weight."""
 DIALOGS = 4
-"""A word must occur with so many different services to get a weight: else it tells of their subject only."""
+"""The number of services with which a word must occur to get a weight: else it only tells their subject."""
 FOLDS = 10
 RECALL = 0.98
+RECALLS = (0.97, RECALL, 0.985, 0.99)
 SURE = 0.85
 SPREAD = 1.0
 """The least distance between the thresholds."""
 LEAST = 0.04
-"""Weights nearer to zero than this are left out of the file."""
+"""The least absolute value of a weight in the file."""
 WORDS = ("w=", "wN=", "wQ=", "wE=", "b=", "r=")
 EASE = dict.fromkeys(WORDS[:5], 0.7)
-"""How easily a group of features gets weights, beside 1.0: what a single word says is the least general."""
+"""The ease of weights for groups of features, 1.0 for all others: single words generalise least."""
 RULES = trained_gate(Thresholds(low=1e9, high=2e9))
-"""The gate without its score: what only its rules let the observers see."""
+"""The gate with its rules alone, without its score."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """A turn to learn from."""
+    """A turn of the training data."""
 
     row: Row
     seen: Features
 
     @property
     def loss(self) -> float:
-        """Return what a wrong guess costs."""
+        """Return the loss of a wrong guess."""
         return LOSS * (MISSED[self.row.set] if self.row.leaves else 1.0)
 
 
@@ -79,7 +85,7 @@ class Model:
 
 
 def examples(data: Path) -> list[Example]:
-    """Return the train parts, with the features that are general enough to learn."""
+    """Return the train parts, with those features that are general enough."""
     taken = [Example(row, features(row.scene)) for name in SETS for row in rows(data, name, "train")]
     turns = Counter(name for example in taken for name in example.seen)
     with_word: defaultdict[str, set[str]] = defaultdict(set)
@@ -89,7 +95,7 @@ def examples(data: Path) -> list[Example]:
     rare = {name for name, dialogs in with_word.items() if name.startswith(WORDS) and len(dialogs) < DIALOGS}
     rare |= {name for name, count in turns.items() if count < TURNS}
     return [
-        # Sorted, since the order of a set of texts is another one in each process, and sums depend on it.
+        # Sorted: the order of a set of texts differs between processes, and sums depend on it.
         Example(example.row, {name: value for name, value in sorted(example.seen.items()) if name not in rare})
         for example in taken
     ]
@@ -106,7 +112,7 @@ def train(taken: Sequence[Example]) -> Model:
             numbers.setdefault(name, len(numbers))
     weights, parts = [0.0] * len(numbers), [0.0] * len(taken)
     ease = {name: EASE.get(name[: name.find("=") + 1], 1.0) for name in numbers}
-    # Each example as numbers of features and their values; the constant is a feature that all have.
+    # Each example as numbers of features and their values; the constant is a feature of all.
     columns = [
         ([0, *map(numbers.__getitem__, seen)], [1.0, *(value * ease[name] for name, value in seen.items())])
         for seen in (example.seen for example in taken)
@@ -140,7 +146,7 @@ def _part(loss: float, size: float, rest: float) -> float:
 
 
 def cross_validated(taken: Sequence[Example]) -> list[float]:
-    """Return the score of each example by a model that has not seen its dialog."""
+    """Return the score of each example, from a model trained without its dialog."""
     dialogs = sorted({(example.row.set, example.row.dialog) for example in taken})
     random.Random(SEED).shuffle(dialogs)
     fold_of = {dialog: number % FOLDS for number, dialog in enumerate(dialogs)}
@@ -152,7 +158,7 @@ def cross_validated(taken: Sequence[Example]) -> list[float]:
 
 
 def played(row: Row, score: float, low: float, watchers: Watchers) -> Decision:
-    """Return what becomes of a turn with such a score and threshold."""
+    """Return the decision about a turn with this score and this threshold."""
 
     def gate(scene: Scene) -> Guess:
         guess = RULES(scene)
@@ -162,20 +168,20 @@ def played(row: Row, score: float, low: float, watchers: Watchers) -> Decision:
 
 
 def settled(row: Row, score: float, watchers: Watchers) -> float:
-    """Return a score that rules have made endless where it decides nothing."""
+    """Return the score, or an infinite one if the rules decide the turn without it."""
     if played(row, score, math.inf, watchers).reaches:
         return math.inf
     return score if played(row, score, -math.inf, watchers).reaches else -math.inf
 
 
 def lowest(scores: Sequence[float], recall: float) -> float:
-    """Return the highest threshold that so many of these scores reach."""
+    """Return the highest threshold that a share of `recall` of these scores reaches."""
     ranked = sorted(scores)
     return ranked[int((1 - recall) * len(ranked))]
 
 
 def highest(pairs: Sequence[tuple[float, bool]], precision: float) -> float:
-    """Return the lowest threshold from which such a share of the turns leave."""
+    """Return the lowest threshold above which a share of `precision` of the turns leave."""
     ranked, leaving, best = sorted(pairs, reverse=True), 0, math.inf
     for number, (score, leaves) in enumerate(ranked, 1):
         leaving += leaves
@@ -184,16 +190,41 @@ def highest(pairs: Sequence[tuple[float, bool]], precision: float) -> float:
     return best
 
 
+def curve(name: str, lang: str, group: Sequence[tuple[Row, float]], watchers: Watchers) -> list[Line]:
+    """Return, for each of some recalls, the threshold of a set and language alone, and the decisions of its turns."""
+    switches, cards = [settled(row, score, watchers) for row, score in group if row.leaves], _others(group)
+    lines = list[Line]()
+    for recall in RECALLS:
+        low = lowest(switches, recall)
+        made = summed(name, lang, [played(row, score, low, watchers) for row, score in group])
+        lines.append(
+            {**{key: made[key] for key in ("set", "lang", "recall", "free")}, "low": low, "other cards": cards}
+        )
+    return lines
+
+
+def _others(group: Sequence[tuple[Row, float]]) -> float:
+    return statistics.fmean(len(row.scene.helpers) for row, _ in group)
+
+
 def main() -> None:
-    """Train, say what cross-validation shows, and write the weights."""
+    """Train, print the results of the cross-validation, and write the weights."""
     parser = arguments(__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=FILE, help="the file to write")
+    parser.add_argument("--curve", action="store_true", help="show what other thresholds would do")
     chosen = parser.parse_args()
     taken, watchers = examples(chosen.data), watching()
     groups: defaultdict[tuple[str, str], list[tuple[Row, float]]] = defaultdict(list)
     for example, score in zip(taken, cross_validated(taken), strict=True):
         groups[example.row.set, example.row.scene.lang].append((example.row, score))
+    if chosen.curve:
+        model = train(taken)
+        for row in rows(chosen.data, UNSEEN, "dev"):
+            groups[UNSEEN, row.scene.lang].append((row, model.score(features(row.scene))))
+        lines = [line for (name, lang), group in groups.items() for line in curve(name, lang, group, watchers)]
+        show(lines, as_json=chosen.json)
+        return
     switches = [[settled(row, score, watchers) for row, score in group if row.leaves] for group in groups.values()]
     low = min(lowest(scores, RECALL) for scores in switches)
     high = highest([(score, row.leaves) for group in groups.values() for row, score in group], SURE)

@@ -1,6 +1,6 @@
-"""A stand-in for the model that `judge` measures: it answers as the labels say, so only calls are counted.
+"""A stand-in for the model of `judge`: it answers as the labels say, so that the run only counts calls.
 
-`--model labels`. It is a perfect router and a perfect caller of tools; what it says to the user has no meaning.
+`--model labels`. It is a perfect router and a perfect caller of tools; its texts for the user have no meaning.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,8 +12,8 @@ from langchain_core.messages import BaseMessage
 from agents.models import Models
 from agents.state import SUPERVISOR
 from agents.toolkit.handover_tools import FILL_FORM, HAND_BACK
-from agents.toolkit.shelf import CALL, MOST_BOUND
 from agents.toolkit.speaker import Speakers
+from agents.toolkit.tool_search import CALL, MOST_BOUND
 from app.testing.script import Call, Line, Script
 from benchmarks.judge_cases import Case, SwitchCase, Want, WishCase
 from prompts import languages, observer_prompt
@@ -24,14 +24,14 @@ LABELS = "labels"
 
 @dataclass
 class Playing:
-    """The labelled turn that a task plays, and what of it is still to be done."""
+    """The labelled turn of a task, and its remaining calls."""
 
     case: Case
     speakers: Speakers
     open: list[Want] = field(default_factory=list)
 
     def owner(self, want: Want) -> str:
-        """Return the speaker that has the tool of a wish."""
+        """Return the speaker with the tool of a wish."""
         names = {SUPERVISOR: self.speakers.supervisor, **self.speakers.dialogs}
         having = (name for name, speaker in names.items() if want.tool in [tool.name for tool in speaker.tools])
         forms = (name for name, dialog in self.speakers.dialogs.items() if dialog.form)
@@ -42,10 +42,10 @@ _PLAYING: ContextVar[Playing] = ContextVar("playing")
 
 
 class Labels(Script):
-    """Every role's part, read from the labels of the turn that the asking task plays."""
+    """The models of all roles; each answers from the labels of the current task's turn."""
 
     def begin(self, case: Case, speakers: Speakers) -> None:
-        """Say which turn this task plays from now on."""
+        """Set the turn of this task."""
         wants = list(case.wants) if isinstance(case, WishCase) else []
         _PLAYING.set(Playing(case, speakers, wants))
 
@@ -54,8 +54,8 @@ class Labels(Script):
         return self.models([SUPERVISOR, OBSERVER, *speakers.dialogs])
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
-        """Return what the labels have `role` say."""
-        # Nobody reads the prompts again, and of thousands of turns they would fill the memory.
+        """Return the line of `role` after the labels."""
+        # Nothing reads the prompts again, and those of thousands of turns would fill the memory.
         self.asked.clear()
         playing = _PLAYING.get()
         if role == OBSERVER:

@@ -1,4 +1,4 @@
-"""Measure whether what one person does costs more the more people there are, in one SQLite file.
+"""Measure whether one person's actions cost more with more people in the same SQLite file.
 
 `python -m benchmarks.population`: 25 people talk in 100 threads of three turns. A copy of the file gets 200 times their
 rows, with other names: 20,000 threads of 5,000 people. Then each turn, act and page is done in both files in turn, and
@@ -28,12 +28,12 @@ from benchmarks.report import Row, arguments, show
 SAYS = ("add milk and bread to my list", "remind me tomorrow at 9 to call mom", "what is on my list?")
 THREADS, PEOPLE, COPIES, ROUNDS = 100, 25, 200, 9
 MARK = "of-"
-"""Begins every name; the names of a copy begin with its number before it."""
+"""The prefix of every name; the names of a copy have its number before it."""
 NUMBERS = ("line", "letter")
-"""Columns that name a row of another table by its number."""
+"""Columns with the number of a row of another table."""
 STRIDE = 1_000_000
 MOST = 1.1
-"""How much more than with few people an act may cost."""
+"""The most that an act may cost, divided by its cost with few people."""
 
 
 @dataclass(frozen=True)
@@ -48,23 +48,23 @@ class Town:
         (await self.client.get(path, params=query)).raise_for_status()
 
     async def say(self, thread: str, text: str) -> None:
-        """Take a turn in a thread of one of the people."""
+        """Play a turn in a thread of one of the people."""
         body = {"text": text, "user": _writer(int(thread.rpartition("-")[2]))}
         (await self.client.post(f"/threads/{thread}/turns", json=body)).raise_for_status()
 
     async def delete(self, path: str) -> None:
-        """Forget what a path names."""
+        """Send DELETE to a path."""
         (await self.client.delete(path)).raise_for_status()
 
 
 Act = Callable[[Town, int], Awaitable[None]]
-"""Does something in a town; the number says in the how manieth round."""
+"""An act in a town; the number is that of the round."""
 ACTS: dict[str, Act] = {
     "a turn that writes": lambda town, it: town.say(_thread(it), "add tea to my list"),
     "a turn that reads": lambda town, it: town.say(_thread(it), "what is on my list?"),
     "a turn that takes back": lambda town, it: town.say(_thread(it), "undo"),
     "a reminder": lambda town, it: town.say(_thread(it), "remind me on Friday at 9 to call the bank"),
-    "a hand-over": lambda town, it: town.say(_thread(it), "get acquainted"),
+    "a handoff": lambda town, it: town.say(_thread(it), "get acquainted"),
     "the first turn of a thread": lambda town, it: town.say(_thread(1000 + it), "hello"),
     "GET /threads": lambda town, it: town.get("/threads"),
     "GET /threads?query=": lambda town, it: town.get("/threads", query="bread"),
@@ -96,13 +96,13 @@ def _writer(number: int) -> str:
 
 
 def settings_of(path: Path) -> Settings:
-    """Return the settings of a file that answers without a key, and as often as it is asked."""
+    """Return the settings of a file, without keys and without limits of turns."""
     url = f"sqlite:///{path}"
     return Settings(_env_file=None, database_url=url, turns_per_hour=0, key_turns_per_hour=0, app_lang="en")
 
 
 async def settle(path: Path) -> None:
-    """Make a file in which some people have talked, and one at the page."""
+    """Make a file with some people's conversations, and one of the page."""
     async with open_assistant(settings_of(path)) as assistant:
         visits = [(_thread(number), _writer(number)) for number in range(THREADS)]
         for thread, user in [*visits, ("mine", "local")]:
@@ -119,7 +119,7 @@ def multiply(path: Path, copies: int) -> None:
         for (table,) in names.fetchall():
             columns = database.execute(f"PRAGMA table_info({table})").fetchall()
             values = ", ".join(_copied(name, kind, is_key=bool(key)) for _, name, kind, _, _, key in columns)
-            # Whoever sits at the page is there once.
+            # The user of the page exists only once.
             theirs = [f"WHERE {name} LIKE '%{MARK}%'" for _, name, *_ in columns if name in ("thread", "thread_id")]
             database.execute(f"INSERT OR IGNORE INTO {table} SELECT {values} FROM {table}, copy {' '.join(theirs)}")
         database.commit()

@@ -1,4 +1,4 @@
-"""The forms of providers and the conversation that each of them has, as `providers.toml` has them."""
+"""The forms of providers and their common conversation, from `providers.toml`."""
 
 import json
 import tomllib
@@ -16,30 +16,30 @@ KEY = "k"
 
 @dataclass(frozen=True)
 class Said:
-    """A turn of the conversation, and what must come of it."""
+    """A turn of the conversation, and its required outcome."""
 
     name: str
     text: str
     kind: Kind = "words"
     says: str = ""
-    """What the user must read; empty: any words."""
+    """The text that the user must read; empty: any text."""
     tools: Sequence[str] = ()
-    """The tools that must do their work, in their order; only looked at where there are some."""
+    """The tools that must succeed, in their order; empty: no check."""
     adds: Sequence[str] = ()
     removes: Sequence[str] = ()
-    """The to-dos that there must be more and fewer of afterwards."""
+    """The to-dos that the turn must add and remove."""
 
 
 @dataclass(frozen=True)
 class ProviderForm:
-    """A form of a provider: its model as LLM_MODEL names it, and where it is asked."""
+    """A form of a provider: its model's name in LLM_MODEL, and its address."""
 
     name: str
     model: str
     base: str = ""
     """The path of OPENAI_BASE_URL; empty: the provider's own class finds its address."""
     sees: bool = False
-    """Whether it is shown pictures."""
+    """Whether it gets pictures."""
     settings: Mapping[str, str] = field(default_factory=dict)
     parameters: Mapping[str, object] = field(default_factory=dict)
 
@@ -48,7 +48,7 @@ class ProviderForm:
         return f"{url}{self.base}" if self.base else ""
 
     def environment(self, url: str) -> dict[str, str]:
-        """Return what is set for a form, whether or not `setup` names the model, its address and its key."""
+        """Return the environment of a form, apart from the model, its address and its key."""
         shared = {name: value.format(url=url) for name, value in _table()["environment"].items()}
         wanted = {**self.parameters, **({"images": True} if self.sees else {})}
         parameters = {"LLM_PARAMETERS": json.dumps({"default": wanted})} if wanted else {}
@@ -77,8 +77,8 @@ def conversation() -> list[Said]:
 
 
 def long_end(turns: int) -> list[Said]:
-    """Return so many more turns, which outgrow what a history keeps; every other one writes."""
-    opening = next(said for said in conversation() if said.name == "hand-over")
+    """Return so many more turns, beyond a history's limit; every other one writes."""
+    opening = next(message for message in conversation() if message.name == "handoff")
     return [opening, *(_of_long_end(number) for number in range(1, turns))] if turns else []
 
 

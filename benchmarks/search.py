@@ -29,7 +29,7 @@ from agents.sources.documents.reading import sections_of
 from agents.sources.web.fetcher import Fetcher
 from benchmarks.report import Row, arguments, show
 from dialogs.research.composites import Bounded
-from dialogs.research.retrievers import Means
+from dialogs.research.retrievers import RetrieverServices
 from dialogs.research.retrievers.documents import Documents
 
 HANDBOOK = Path("/usr/share/doc/debian-handbook/html")
@@ -47,7 +47,7 @@ _NUMBERED = re.compile(r"([\dA-Z]+(?:\.\d+)+)\.\s*(.+)")
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured on one language's book."""
+    """The figures of one language's book."""
 
     lang: str
     sections: int
@@ -55,9 +55,9 @@ class Measured:
     queries: int
     recall: float
     ms: float
-    """Milliseconds that a query takes, through the retriever."""
+    """Milliseconds of a query, through the retriever."""
     cpu_ms: float
-    """Milliseconds of CPU that it takes."""
+    """Milliseconds of CPU of a query."""
     seconds: float
     """CPU seconds to index the book."""
     size: int
@@ -93,7 +93,7 @@ async def measure(lang: str, book: Mapping[str, Sequence[str]], folder: Path) ->
     index_folder(index, folder / "book", "", lambda *_: None)
     seconds = time.process_time() - begun
     async with Fetcher() as fetcher:
-        retriever = Bounded(Documents("documents", Means(index, fetcher)), 60)
+        retriever = Bounded(Documents("documents", RetrieverServices(index, fetcher)), 60)
         begun, cpu = time.perf_counter(), time.process_time()
         asked = [(names, await retriever.search(title, limit=LIMIT, lang=lang)) for title, names in files.items()]
         ms = (time.perf_counter() - begun) * 1000 / len(files)
@@ -134,7 +134,7 @@ def table(figures: Sequence[Measured]) -> list[Row]:
 
 @dataclass(frozen=True)
 class Answered:
-    """How many questions of a kind were answered; `first` of them lead to a text in their own language first."""
+    """The number of answered questions of a kind; `first` of them lead to a text in their own language first."""
 
     lang: str
     kind: str

@@ -1,13 +1,13 @@
-"""Sees whether the user wants another specialist or a tool of the supervisor, instead of the dialog or after it."""
+"""Votes for another specialist or a tool of the supervisor, if the user wants it instead of the dialog or after it."""
 
 from agents.conversation.gate.features import ending
 from agents.conversation.scene import Scene
-from agents.state.verdict import STAY, Verdict
+from agents.state.verdict import STAY, Verdict, because
 from observers import Observer
 
 
 async def pre_check(scene: Scene) -> Verdict:
-    """Ask the model where the user's message belongs; on any other answer the dialog stays."""
+    """Ask the model for the right dialog or tool for the user's message; on any other answer the dialog stays."""
     # In the same order for every dialog: a server keeps the beginning that prompts share.
     dialogs = sorted({**scene.helpers, scene.dialog: scene.description}.items())
     called = {name: scene.entries.get(name, name) for name, _ in dialogs}
@@ -22,12 +22,12 @@ async def pre_check(scene: Scene) -> Verdict:
     stays, _, name = word.rpartition(" + ")
     name = next((dialog for dialog, tool in called.items() if tool == name), name)
     if stays:
-        return Verdict(also=name, reason="the rest of the message belongs to another")
+        return Verdict(also=name, reason=because("rest"))
     if name in scene.tools:
-        return Verdict("supervisor", name, "the message asks for a tool of the supervisor")
+        return Verdict("supervisor", name, because("supervisor_tool"))
     if name in scene.helpers:
-        return Verdict("switch", name, "the message belongs to another specialist")
-    return Verdict("supervisor", None, "the message leaves the dialog") if name == "other" else STAY
+        return Verdict("switch", name, because("other_dialog"))
+    return Verdict("supervisor", None, because("leaves")) if name == "other" else STAY
 
 
 observer = Observer(pre_check=pre_check)

@@ -4,6 +4,7 @@ A file that a language lacks falls back to English; variables are written `$name
 is searched first: its files, and the entries of its TOML files, take the place of the shipped ones.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,8 +15,10 @@ from typing import Any
 
 FALLBACK = "en"
 WORD_KEYED = ("contractions", "numbers")
-"""Sections of tables whose keys are words of the language itself; they are taken whole."""
+"""Sections of tables with words of the language itself as keys; they are taken whole."""
 FOLDER = Path(__file__).parent
+VARIABLE = re.compile(r"\\\$(\w+)")
+"""A variable of a sentence, as `re.escape` writes it."""
 EXTENSIONS: tuple[Path, ...] = ()
 """The folders of a team's own dialogs, observers and prompts, as the application has set them."""
 OFF: frozenset[str] = frozenset()
@@ -24,12 +27,12 @@ OFF: frozenset[str] = frozenset()
 
 @dataclass(frozen=True)
 class Language:
-    """What `prompts/<lang>/language.toml` says of a language; a language without the file has none of it."""
+    """The facts of a language in `prompts/<lang>/language.toml`; a language without the file has the defaults."""
 
     names: tuple[str, ...] = ()
-    """What it is called, in its own words first, then in those of others."""
+    """Its names, in its own words first, then in those of others."""
     letters: str = ""
-    """Its alphabet in small letters, as in a regular expression ("a-z"); empty if its script says nothing."""
+    """Its alphabet in small letters, as in a regular expression ("a-z"); empty if its script does not tell it."""
     stemmer: str = ""
     """Its stemmer in the `snowballstemmer` package; empty if its words are compared whole."""
     decimal: str = "."
@@ -62,7 +65,7 @@ def prompts_of_all(name: str, lang: str) -> list[str]:
 
 
 def observer_prompt(name: str, lang: str, /, **variables: object) -> tuple[str, str]:
-    """Return an observer's role, which is constant, and the facts below the line `---`, their variables filled in.
+    """Return an observer's role, which is constant, and the facts below the line `---` with their variables filled in.
 
     Raises:
         PromptError: no language has the file, the role has a variable, or a variable was not given.
@@ -86,7 +89,7 @@ def _observer_file(_: tuple[Path, ...], name: str) -> str:
 
 
 def fact_label(name: str, lang: str) -> str:
-    """Return what a fact that an observer notes is called: in a dialog's `phrases.toml`, section `facts`."""
+    """Return the label of a fact that an observer notes, from a dialog's `phrases.toml`, section `facts`."""
     dialogs = (path.parent.name for path in files(FALLBACK, "*/phrases.toml"))
     labels = (table(f"{dialog}/phrases", lang).get("facts", {}).get(name) for dialog in dialogs)
     return next((str(label) for label in labels if label), name.replace("_", " "))
@@ -112,15 +115,40 @@ def sentence(file: str, key: str, lang: str, /, **variables: object) -> str:
     Raises:
         PromptError: no language has the sentence, or a variable of it was not given.
     """
-    texts = (_find(_toml(_folders(), candidate, file), key) for candidate in (lang, FALLBACK))
+    return _filled(_sentence(_folders(), file, key, lang), variables, f"{lang}/{file}.toml: {key!r}")
+
+
+@cache
+def _sentence(folders: tuple[Path, ...], file: str, key: str, lang: str) -> Template:
+    texts = (_find(_toml(folders, candidate, file), key) for candidate in (lang, FALLBACK))
     text = next((text for text in texts if text is not None), None)
     if text is None:
         raise PromptError(f"prompts/{FALLBACK}/{file}.toml has no sentence {key!r}")
-    return _filled(Template(text), variables, f"{lang}/{file}.toml: {key!r}")
+    return Template(text)
+
+
+def retold(file: str, text: str, lang: str) -> str:
+    """Return a sentence of a TOML file, given in the fallback's language, in another language; any other text as it is.
+
+    So a text that is stored, or printed for developers, in one language is shown in the reader's. A value within the
+    sentence is retold as well if it is one of the sentences.
+    """
+    for key, pattern in _patterns(_folders(), file).items():
+        if found := pattern.fullmatch(text):
+            return sentence(file, key, lang, **{name: retold(file, it, lang) for name, it in found.groupdict().items()})
+    return text
+
+
+@cache
+def _patterns(folders: tuple[Path, ...], file: str) -> dict[str, re.Pattern[str]]:
+    """Return the pattern of each sentence of a file with its values, those with the most words of their own first."""
+    sentences = {key: text for key, text in _toml(folders, FALLBACK, file).items() if isinstance(text, str)}
+    longest = sorted(sentences, key=lambda key: -len(re.sub(r"\$\w+", "", sentences[key])))
+    return {key: re.compile(VARIABLE.sub(r"(?P<\1>.*)", re.escape(sentences[key])), re.DOTALL) for key in longest}
 
 
 def table(name: str, lang: str) -> dict[str, Any]:
-    """Return a TOML file of a language ("words", "<dialog>/form"); what it lacks is taken from the fallback's file.
+    """Return a TOML file of a language ("words", "<dialog>/form"); the fallback's file adds missing entries.
 
     Sections are completed key by key, but for those of `WORD_KEYED`. A list is never mixed from two languages.
     """
@@ -149,7 +177,7 @@ def card(tool: str, lang: str) -> tuple[str, tuple[str, ...]]:
     example a line behind a dash.
     """
     path = card_file(tool, lang)
-    # What is no UTF-8 is told at start, with all that is wrong with a card.
+    # A file that is no UTF-8 is reported at start, with all other faults of a card.
     return read_card(path.read_text("utf-8-sig", errors="replace") if path.exists() else "")
 
 
@@ -162,7 +190,7 @@ def read_card(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def card_file(tool: str, lang: str, dialog: str = "") -> Path:
-    """Return where a tool's card stands in a language, or would stand: where English has it, else with its dialog."""
+    """Return the path of a tool's card in a language; for a missing card, a path as of English or of its dialog."""
     for language in (lang, FALLBACK):
         for pattern in (f"cards/{tool}.md", f"*/cards/{tool}.md"):
             for path, folder in files(language, pattern).items():
@@ -177,32 +205,39 @@ def carded(lang: str) -> list[str]:
 
 
 def title_of(dialog: str, lang: str) -> str:
-    """Return what the user knows a dialog by: its title, or its name if it has none."""
+    """Return a dialog's title for the user, or its name if it has none."""
     return str(table(f"{dialog}/phrases", lang).get("title", dialog))
 
 
 def form_texts(name: str, lang: str) -> dict[str, Any]:
-    """Return the labels and questions of a form: of the dialog, or of the tool, that has this name."""
+    """Return the labels and questions of the form of the dialog, or of the tool, with this name."""
     return table(_form(_folders(), OFF, name), lang)
 
 
 @cache
 def _form(folders: tuple[Path, ...], off: frozenset[str], name: str) -> str:
-    """Return the name of the file of a form's texts, without its ending; to look for it takes long."""
+    """Return the name of the file of a form's texts, without its ending; the search takes long."""
     places = [folder / FALLBACK for folder in folders]
     paths = sorted(path.relative_to(place) for place in places for path in place.glob(f"**/forms/{name}.toml"))
     of_tools = [path.with_suffix("").as_posix() for path in paths if path.parts[0] not in off]
     return next(iter(of_tools), f"{name}/form")
 
 
+@cache
+def edition() -> object:
+    """Return a mark that changes with `read_anew`: objects that are made of the texts are kept under it."""
+    return object()
+
+
 def read_anew() -> None:
-    """Forget what was read of prompts and cards: their files have changed."""
-    for reader in (card, _completed, _form, _languages, _observer_file, _template, _toml):
+    """Forget the prompts and cards that were read: their files have changed."""
+    kept = (card, edition, _completed, _form, _languages, _observer_file, _patterns, _sentence, _template, _toml)
+    for reader in kept:
         reader.cache_clear()
 
 
 def languages() -> list[str]:
-    """Return the languages: the folders that hold a text, the fallback first."""
+    """Return the languages: the folders with a text, the fallback first."""
     return [*_languages(_folders())]
 
 
@@ -219,7 +254,7 @@ def translated(name: str) -> list[str]:
 
 
 def language(lang: str) -> Language:
-    """Return what is known of a language."""
+    """Return the facts of a language."""
     entries = _toml(_folders(), lang, "language")
     facts = {name: str(entries[name]) for name in ("letters", "stemmer", "decimal") if name in entries}
     return Language(tuple(entries.get("names", ())), **facts, spaced=bool(entries.get("spaced", True)))
@@ -246,9 +281,9 @@ def has_table(name: str, lang: str) -> bool:
 
 
 def files(lang: str, pattern: str) -> dict[Path, Path]:
-    """Return the files of a language that a glob fits, each with the folder of prompts that has it, in their order.
+    """Return the files of a language that match a glob, each with its folder of prompts, in their order.
 
-    A file's path is the one below the language's folder.
+    A file's path begins below the language's folder.
     """
     places = {
         path.relative_to(folder / lang): folder
@@ -270,7 +305,7 @@ def _folders() -> tuple[Path, ...]:
 
 
 def _file(folders: tuple[Path, ...], lang: str, name: str) -> Path | None:
-    """Return where a file of a language stands, unless it belongs to a dialog that is switched off."""
+    """Return the path of a file of a language; None if there is none, or its dialog is switched off."""
     paths = [folder / lang / name for folder in folders if _is_name(lang) and name.partition("/")[0] not in OFF]
     return next((path for path in paths if path.exists()), None)
 
@@ -305,7 +340,7 @@ def read_text(path: Path) -> str:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return what a TOML file says. Raises PromptError: it is no TOML, or not UTF-8."""
+    """Return the content of a TOML file. Raises PromptError: it is no TOML, or not UTF-8."""
     try:
         return tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as wrong:
@@ -313,7 +348,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def _is_name(lang: str) -> bool:
-    """Whether a language is one folder: what a database says of it could lead anywhere."""
+    """Tell whether a language is the name of one folder: a name from a database could lead anywhere."""
     return Path(lang).name == lang
 
 

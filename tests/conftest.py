@@ -1,4 +1,4 @@
-"""What all tests share: conversations, databases, and what is made once in a process."""
+"""Fixtures of all tests: conversations, databases, and objects made once in a process."""
 
 import gc
 import importlib
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+import pytest_asyncio
 from fastapi import routing
 from fastapi.dependencies import utils
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -25,7 +26,7 @@ from agents.models.factory import FORMS
 from app.assistant import Assistant
 from app.cli import command_line
 from app.cli.plugin_commands import brought
-from app.settings import read
+from app.settings import Settings, read
 from app.testing.fixtures import chat as chat
 from app.testing.script import Script
 from prompts import card
@@ -35,7 +36,7 @@ from tests.support.places import ROOT
 from tests.support.postgres_server import PostgresServer, running
 from tests.support.prompt_copy import copied_prompts
 from tests.support.scripted_assistant import ROLES, stage
-from tests.support.settings_cache import read_once
+from tests.support.settings_cache import read_once, without_file
 from tests.support.training import made_once, ranker, shortcuts, trained_once
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 SLOW = re.compile(r"^pytestmark = \[?pytest\.mark\.slow\b", re.MULTILINE)
+SLOW_AMONG_OTHERS = re.compile(r"\bmark\.(slow|both)\b|\bsampling\b")
+"""The text of files with slow tests, unless `pytest_generate_tests` chooses them."""
 
 
 def pytest_configure() -> None:
@@ -66,9 +69,18 @@ def pytest_configure() -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out the files of slow tests alone where none is wanted: they load what no other test needs."""
-    is_unwanted = config.option.markexpr == "not slow" and collection_path.suffix == ".py"
-    return True if is_unwanted and SLOW.search(collection_path.read_text("utf-8")) else None
+    """Leave out the files in which no test is wanted: to load all of them takes a worker many seconds."""
+    if not collection_path.name.startswith("test_") or collection_path.suffix != ".py":
+        return None
+    if config.option.markexpr == "not slow":
+        return True if SLOW.search(collection_path.read_text("utf-8")) else None
+    if config.option.markexpr == "slow" and not _is_on_postgres(_module(collection_path)):
+        return None if SLOW_AMONG_OTHERS.search(collection_path.read_text("utf-8")) else True
+    return None
+
+
+def _module(file: Path) -> str:
+    return ".".join(file.relative_to(ROOT).with_suffix("").parts)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -86,7 +98,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
             continue
         # A test file that cannot be loaded is told while the tests are collected.
         with suppress(Exception, pytest.skip.Exception):
-            importlib.import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
+            importlib.import_module(_module(file))
 
 
 def pytest_collection_finish() -> None:
@@ -111,7 +123,7 @@ def rankers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setattr("agents.language.tool_ranker.ranker.Linear", trained_once(folder))
         # Rankers of other tools know most of the same examples.
         patch.setattr("agents.language.tool_ranker.ranker.features", cache(features))
-        patch.setattr("agents.toolkit.shelf.ranker_of", made_once(ranker))
+        patch.setattr("agents.toolkit.tool_search.ranker_of", made_once(ranker))
         patch.setattr("agents.nodes.shortcut.Shortcuts", made_once(shortcuts))
         yield
 
@@ -152,6 +164,7 @@ def settings_once() -> Iterator[None]:
         reading = read_once(read)
         patch.setattr("app.settings.read", reading)
         patch.setattr("app.composition.read", reading)
+        patch.setattr("app.testing.Settings", lambda _env_file: without_file(Settings))
         yield
 
 
@@ -183,12 +196,21 @@ def llmock_server() -> Iterator["LLMockServer"]:
     from llmock.testing import LLMockServer  # noqa: PLC0415 (few tests need a provider, and it takes time to load)
 
     server = LLMockServer()
-    server.app.add_middleware(Closing)
+    server.app.add_middleware(OutcomeStore)
     with server:
         yield server
 
 
-class Closing:
+@pytest_asyncio.fixture(loop_scope="session", scope="session")
+async def chromium() -> AsyncIterator[None]:
+    """Start a browser for all tests of this process; each opens a context of its own."""
+    from tests.support.chromium import started  # noqa: PLC0415 (few tests need a browser)
+
+    async with started():
+        yield
+
+
+class OutcomeStore:
     """Tell clients of an ASGI application that the connection ends with the answer."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -209,10 +231,13 @@ ON_POSTGRES = ("open_question", "persons", "restart", "resume", "time_travel", "
 TRACES = {f"tests.engine.traces.test_{name}" for name in ON_POSTGRES}
 
 
+def _is_on_postgres(module: str) -> bool:
+    return module.startswith("tests.engine.unit.memory.") or module in TRACES
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run tests of the storage, and the traces that write most, on PostgreSQL as well, unless they need a file."""
-    is_chosen = metafunc.module.__name__.startswith("tests.engine.unit.memory.") or metafunc.module.__name__ in TRACES
-    is_chosen = is_chosen or metafunc.definition.get_closest_marker("both")
+    is_chosen = _is_on_postgres(metafunc.module.__name__) or metafunc.definition.get_closest_marker("both")
     needs_file = "path" in metafunc.fixturenames or metafunc.definition.get_closest_marker("sqlite")
     if is_chosen and "database" in metafunc.fixturenames and not needs_file and "postgres" in specialists():
         kinds = ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)]

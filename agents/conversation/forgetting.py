@@ -1,7 +1,7 @@
-"""What a user may have deleted in words: "delete my profile", "forget everything you know about me"; always asked.
+"""Deletions at the user's word: "delete my profile", "forget everything you know about me"; the user is always asked.
 
-It is named by "me" for all that is known of the user, by a setting ("zone"), by a dialog whose form is remembered
-("profile"), or by a field of such a form ("profile.name").
+The name of a deletion is "me" for all that is known of the user, a setting ("zone"), a dialog with a remembered form
+("profile"), or a field of such a form ("profile.name").
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,14 +21,15 @@ EVERYTHING = "me"
 SETTINGS = ("zone", "language")
 
 
-def hear(change: Change, speakers: Speakers) -> bool:
-    """Take a message that asks to forget something, or answers whether it shall be; tell whether it is one."""
+def handle_deletion(change: Change, speakers: Speakers) -> bool:
+    """Take a message that asks for a deletion, or answers the question about one; tell whether it is such a message."""
     state = change.state
     text, lang = state["heard"]["text"] or "", state["lang"]
     if what := state.get("forgetting"):
-        if is_said("yes", text) or is_said("agree", text):
+        if is_said("yes", text) or is_said("agree", text) or vocabulary(lang).means(text, "deeds.delete"):
             change.tell(Forgetting(what=what))
-            change.put(listener=None, forgets=what)
+            # An undo right after it is about it.
+            change.put(listener=None, forgets=what, wrote=state["turn"], last_done=None)
             return True
         if is_said("no", text):
             answer(change, phrase("forget_not", lang), holder_of(state), FORGET)
@@ -40,7 +41,7 @@ def hear(change: Change, speakers: Speakers) -> bool:
 
 
 def forgettable(speakers: Speakers) -> Iterator[str]:
-    """Yield all that a user may have deleted in words."""
+    """Yield the names of all deletions that a user may ask for."""
     for dialog in speakers.remembered():
         yield dialog.name
         yield from (f"{dialog.name}.{field}" for field in dialog.form.model_fields) if dialog.form else ()
@@ -49,7 +50,7 @@ def forgettable(speakers: Speakers) -> Iterator[str]:
 
 
 def worded(key: str, what: str, lang: str) -> str:
-    """Return the sentence that asks ("forget") whether something shall be deleted, or says so ("forgotten")."""
+    """Return the sentence that asks for a yes to a deletion ("forget"), or reports it ("forgotten")."""
     dialog, _, field = what.partition(".")
     if what == EVERYTHING:
         return phrase(f"{key}_{what}", lang)
@@ -61,18 +62,23 @@ def worded(key: str, what: str, lang: str) -> str:
 
 
 def _asked_for(text: str, lang: str, kinds: Sequence[str]) -> str | None:
-    """Return what a text asks to forget, and nothing beside, however politely."""
+    """Return the deletion that a text asks for, politely or not; None if it says anything else."""
     words = vocabulary(lang)
     key = words.key(text)
-    openings = (words.key(entry) for entry in words.phrases("forget.openings"))
-    begun = next((start for start in openings if key[: len(start)] == start), ())
+    begun = next((start for start in _openings(lang) if key[: len(start)] == start), ())
     asked = {key, key[len(begun) :], tuple(words.stems(text))}
     return next((what for what in kinds if asked & _wishes(what, lang)), None)
 
 
 @cache
+def _openings(lang: str) -> Sequence[tuple[str, ...]]:
+    words = vocabulary(lang)
+    return [words.key(entry) for entry in words.phrases("forget.openings")]
+
+
+@cache
 def _wishes(what: str, lang: str) -> frozenset[tuple[str, ...]]:
-    """Return how people ask to forget something: whole phrases, or any verb with any name of it."""
+    """Return people's requests for a deletion: whole phrases, or any verb with any name of its object."""
     words, (dialog, _, field) = vocabulary(lang), what.partition(".")
     own = {} if what == EVERYTHING or what in SETTINGS else _words_of(dialog, lang)
     if what == EVERYTHING:
@@ -92,7 +98,7 @@ def _wishes(what: str, lang: str) -> frozenset[tuple[str, ...]]:
 
 
 def _words_of(dialog: str, lang: str) -> Mapping[str, Any]:
-    """Return how people ask to forget a dialog's form: phrases for all of it ("whole"), names of its fields."""
+    """Return people's words for the deletion of a form: phrases for all of it ("whole"), names of its fields."""
     words: Mapping[str, object] = table(f"{dialog}/phrases", lang).get("forget", {})
     return words
 

@@ -1,6 +1,6 @@
-"""How the conversation changes hands: each function takes part in a change.
+"""Handoffs: each function adds a part of one to a change.
 
-`is_active` and `dialog` are only ever written here, together, by `hold`.
+`is_active` and `dialog` are only ever written here, together, by `set_holder`.
 """
 
 import logging
@@ -19,8 +19,8 @@ from agents.state import SUPERVISOR, Plain, State, form_of, messages_of, talk_of
 from agents.state.citations import uncited
 from agents.state.message_notes import notes, notes_of
 from agents.state.person import Wish
-from agents.state.talk import Status
-from agents.state.verdict import Kind
+from agents.state.speaker_state import Status
+from agents.state.verdict import Kind, because
 from agents.toolkit.handover_tools import HAND_BACK
 from agents.toolkit.questions.form import EMPTY, missing, value_in_words
 from agents.toolkit.speaker import Speaker, Speakers
@@ -28,35 +28,35 @@ from prompts import form_texts, phrase, title_of
 
 LOG = logging.getLogger(__name__)
 MAX_HOPS = 3
-"""Hand-overs in a turn, at most."""
+"""The most handoffs in a turn."""
 MOST_FAILURES = 2
-"""Turns in a row in which a dialog may come to nothing."""
+"""Failed turns in a row after which a dialog gives the conversation back."""
 LONGEST_BRIEF = 1000
 """Characters of a brief or a wish."""
 MOST_PAUSED = 3
-"""Dialogs that wait on the stack, at most; the oldest one is finished for the next."""
+"""The most dialogs that wait on the stack; the oldest one is finished for the next."""
 LONGEST_SUMMARY = 200
 """Characters of a reply that a note quotes."""
 
 
-def hold(dialog: str | None) -> Plain:
-    """Say who holds the conversation from now on: a dialog, or (None) the supervisor."""
+def set_holder(dialog: str | None) -> Plain:
+    """Set the holder of the conversation: a dialog, or (None) the supervisor."""
     return {"is_active": dialog is None, "dialog": dialog}
 
 
 def may_hop(change: Change, target: str) -> bool:
-    """Tell whether the turn has a handoff left; if not, the trace says who the target was."""
+    """Tell whether the turn has a handoff left; if not, the trace names the target."""
     if change.state.get("hops", 0) < MAX_HOPS:
         return True
-    change.decide("handoff", "supervisor", "no handoff is left in this turn (MAX_HOPS)", target)
+    change.decide("handoff", "supervisor", because("no_hops"), target)
     return False
 
 
 def take_over(change: Change, dialog: Speaker, brief: str) -> None:
-    """Let a dialog take the conversation over; a paused one goes on where it stood."""
+    """Hand the conversation over to a dialog; a paused one resumes."""
     state = change.state
     note = "resumed" if talk_of(state, dialog.name).get("status") == "paused" else "taken_over"
-    # What the message says itself is not said twice.
+    # The note does not repeat the words of the message.
     wish = phrase("brief_follows", state["lang"]) if brief and brief == state["heard"]["text"] else brief
     lines = [phrase(note, state["lang"], brief=wish or "-")]
     if done := _quoted(line["text"] for line in state.get("said", [])):
@@ -68,7 +68,7 @@ def take_over(change: Change, dialog: Speaker, brief: str) -> None:
     _run(change, dialog, brief)
 
 
-def straight(change: Change, target: Speaker | None, *, loser: str) -> None:
+def hand_off_directly(change: Change, target: Speaker | None, *, loser: str) -> None:
     """Give the message to a dialog without the supervisor's model; None: to the supervisor.
 
     `loser` is the speaker that gets the message back if the user takes the switch back.
@@ -97,7 +97,7 @@ def interrupt(change: Change, speakers: Speakers, reason: str) -> None:
 def pause(change: Change, dialog: Speaker, reason: str, wish: str = "") -> None:
     """Interrupt a dialog: the supervisor leads, and the dialog waits on the stack if it may be resumed.
 
-    The supervisor is told what the dialog had asked; the reason is for the trace alone.
+    The supervisor gets the dialog's open question; the reason is for the trace alone.
     """
     is_over = dialog.resume == "never"
     stack = [*_paused_without(dialog.name, change.state), *([] if is_over else [dialog.name])]
@@ -105,18 +105,18 @@ def pause(change: Change, dialog: Speaker, reason: str, wish: str = "") -> None:
     _give_back(change, dialog, "finished" if is_over else "paused", reason, wish, note)
     for name in stack[:-MOST_PAUSED]:
         change.talk(name, status="finished")
-        change.decide("pause", "finished", f"{MOST_PAUSED} other dialogs are paused, and this one is the oldest", name)
+        change.decide("pause", "finished", because("too_many", most=MOST_PAUSED), name)
     change.put(paused=stack[-MOST_PAUSED:])
 
 
 def finish(change: Change, dialog: Speaker, reason: str, wish: str = "", outcome: str = "finished") -> None:
-    """End a dialog: the supervisor leads and knows how it ended, and what the user wants next."""
+    """End a dialog: the supervisor leads, and knows the outcome and the user's next wish."""
     _give_back(change, dialog, "finished", reason, wish, _note(change.state, dialog, outcome, wish))
     change.put(paused=_paused_without(dialog.name, change.state))
 
 
 def count_failure(change: Change, dialog: Speaker, before: int) -> bool:
-    """Count a turn in which a dialog came to nothing; after two in a row it gives the conversation back.
+    """Count a failed turn of a dialog; after two in a row it gives the conversation back.
 
     The user is told so, and the supervisor hears the message; it hands nothing over in this turn.
     """
@@ -124,10 +124,10 @@ def count_failure(change: Change, dialog: Speaker, before: int) -> bool:
     if dialog.is_supervisor or before + 1 < MOST_FAILURES:
         return False
     lang, text = change.state["lang"], (change.state["heard"]["text"] or "")[:LONGEST_BRIEF]
-    change.decide("failure", "supervisor", "failed twice in a row")
+    change.decide("failure", "supervisor", because("failed"))
     change.say(SUPERVISOR, phrase("dialog_failed", lang, title=title_of(dialog.name, lang)))
     change.talk(dialog.name, failed=0)
-    finish(change, dialog, "failed twice in a row", text, "failed")
+    finish(change, dialog, because("failed"), text, "failed")
     change.put(hops=MAX_HOPS, listener=SUPERVISOR)
     return True
 
@@ -154,7 +154,7 @@ def offer(change: Change, dialog: Speaker) -> None:
 
 
 def progress(dialog: Speaker, state: State) -> tuple[str, str]:
-    """Return what a dialog's form holds, in words, and the question it is at (empty: none)."""
+    """Return the values of a dialog's form, in words, and its next question (empty: none)."""
     if dialog.form is None:
         return "", ""
     labels = form_texts(dialog.name, state["lang"])
@@ -167,7 +167,7 @@ def progress(dialog: Speaker, state: State) -> tuple[str, str]:
 
 
 def open_question(dialog: Speaker, state: State) -> str:
-    """Return what a dialog has asked the user last, in words or by a tool; empty if its last reply asks nothing."""
+    """Return a dialog's last question to the user, in words or by a tool; empty if its last reply asks nothing."""
     for message in reversed(messages_of(state, dialog.name)):
         noted = notes_of(message)
         if asked := noted.get("asked"):
@@ -186,7 +186,7 @@ def drop(change: Change, dialog: Speaker) -> None:
 
 
 def _run(change: Change, dialog: Speaker, brief: str = "") -> None:
-    change.put(**hold(dialog.name))
+    change.put(**set_holder(dialog.name))
     change.put(paused=_paused_without(dialog.name, change.state), offer=None)
     change.talk(dialog.name, status="running")
     change.tell(Handover(from_=SUPERVISOR, to=dialog.name, brief=brief))
@@ -194,7 +194,7 @@ def _run(change: Change, dialog: Speaker, brief: str = "") -> None:
 
 
 def _note(state: State, dialog: Speaker, outcome: str, wish: str, asked: str = "") -> str:
-    """Return what the supervisor is told of a dialog that it leads no more: each thing named, and no reason."""
+    """Return the supervisor's note on a dialog that leads no more: labelled parts, without the reason."""
     done = _quoted(line["text"] for line in state.get("said", []) if line["speaker"] == dialog.name)
     asked = "" if asked in done else asked
     parts = {outcome: dialog.tool, "known": progress(dialog, state)[0], "done": done}
@@ -204,7 +204,7 @@ def _note(state: State, dialog: Speaker, outcome: str, wish: str, asked: str = "
 
 
 def _untold_results(dialog: Speaker, state: State) -> Sequence[str]:
-    """Return what the dialog's tools have answered last that nobody saw, and no words of the dialog tell."""
+    """Return the last results of the dialog's tools that nobody saw and no words of the dialog tell."""
     behind = takewhile(
         lambda it: not (isinstance(it, HumanMessage) or (isinstance(it, AIMessage) and it.text.strip())),
         reversed(messages_of(state, dialog.name)),
@@ -218,8 +218,8 @@ def _quoted(texts: Iterable[str]) -> str:
 
 
 def _give_back(change: Change, dialog: Speaker, status: Status, reason: str, wish: str, note: str) -> None:
-    """Let the supervisor lead; it is told the note. The reason is for the trace."""
-    change.put(**hold(None))
+    """Let the supervisor lead, with a note. The reason is for the trace."""
+    change.put(**set_holder(None))
     change.talk(dialog.name, status=status, offered=False)
     change.add(SUPERVISOR, SystemMessage(note, additional_kwargs=notes(brief=wish, dialog=dialog.name)))
     reason = " / ".join(part for part in (reason, wish) if part)
@@ -232,7 +232,7 @@ def _paused_without(dialog: str, state: State) -> list[str]:
 
 
 class HandoverCalls:
-    """Say who speaks next after a speaker's reply: the dialog it called, or the supervisor it gave back to."""
+    """Carry out the handoffs of a speaker's reply: to the dialog that it called, or back to the supervisor."""
 
     def __init__(self, speaker: Speaker, speakers: Speakers) -> None:
         self.speaker, self.speakers = speaker, speakers
@@ -240,14 +240,14 @@ class HandoverCalls:
         self.names = entries if speaker.is_supervisor else [HAND_BACK]
 
     def carry_out(self, change: Change, calls: Sequence[ToolCall], *, alone: bool) -> None:
-        """Do what the calls of a reply lead to; `alone` if the reply calls no other tools."""
+        """Carry out the handoff calls of a reply; `alone` if the reply calls no other tools."""
         if self.speaker.is_supervisor:
             self._hand_over(change, calls, alone=alone)
         elif calls:
             self._give_back(change, calls)
 
     def answer(self, change: Change, calls: Sequence[ToolCall], how: str) -> None:
-        """Answer calls with the sentence for `how` they were taken."""
+        """Answer calls with the sentence of their outcome `how`."""
         status = "success" if how in ("accepted", "queued", "returned") else "error"
         for call in calls:
             text = phrase(f"call_{how}", change.state["lang"], tool=call["name"])
@@ -255,7 +255,7 @@ class HandoverCalls:
             change.add(self.speaker.name, message)
 
     def hand_off(self, change: Change, target: str) -> None:
-        """Pass the user's message on; where too many have passed it on, the supervisor is told for whom it is."""
+        """Pass the user's message on; after too many handoffs, the supervisor gets it with the name of the target."""
         text = (change.state["heard"]["text"] or "")[:LONGEST_BRIEF]
         if not self.speaker.is_supervisor:
             self._pass_on(change, text, target)
@@ -270,12 +270,12 @@ class HandoverCalls:
             self._leave(change, wish if name == SUPERVISOR else f"{target}: {wish}")
             return
         self._leave(change, wish, name)
-        # `settle` begins it at once.
+        # `settle` begins this wish at once.
         next_wish: Wish = {"dialog": name, "brief": wish}
         change.put(wishes=[next_wish, *change.state.get("wishes", [])])
 
     def handed_off(self, message: ToolMessage, goto: str, lang: str) -> tuple[ToolMessage, str]:
-        """Return what the model reads of another library's hand-off, and the speaker that it means.
+        """Return the model's result of another library's handoff, and its target speaker.
 
         If the name is unknown, or its own, the speaker is empty and the message an error, for the operator as well.
         """
@@ -290,7 +290,7 @@ class HandoverCalls:
         return message.model_copy(update={"content": text, "artifact": None, "status": "error"}), ""
 
     def _hand_over(self, change: Change, calls: Sequence[ToolCall], *, alone: bool) -> None:
-        """Let the first dialog called take over; further ones, and any called beside tools, wait as wishes."""
+        """Hand over to the first dialog that was called; further ones, and any called beside tools, wait as wishes."""
         state = change.state
         if calls and not may_hop(change, self._called(calls[0]).name):
             self.answer(change, calls, "refused")
@@ -313,10 +313,10 @@ class HandoverCalls:
 
     def _give_back(self, change: Change, calls: Sequence[ToolCall]) -> None:
         """End or interrupt the dialog; only the first such call of a reply counts."""
-        # A dialog that insists may go, else its model would be asked again and again.
+        # A dialog that insists may give back, else its model would be asked again and again.
         if change.state.get("undone") and not self._was_refused(change.state):
             self.answer(change, calls, "undone")
-            change.decide(self.speaker.name, "stay", "the user has just taken a switch back", by="dialog")
+            change.decide(self.speaker.name, "stay", because("just_taken_back"), by="dialog")
             return
         self.answer(change, calls, "returned")
         # The next speaker gives an answer of its own, so the view is shown now.
@@ -332,14 +332,14 @@ class HandoverCalls:
         finish(change, self.speaker, "")
 
     def _leave(self, change: Change, wish: str, target: str | None = None) -> None:
-        """Give the conversation back with a wish; a dialog that has not said anything yet is not gone back to."""
+        """Give the conversation back with a wish; a dialog that has not said anything yet is not resumed later."""
         self._decide(change, "switch" if target else "supervisor", wish, target)
         messages = messages_of(change.state, self.speaker.name)
         has_spoken = any(isinstance(message, AIMessage) and message.text for message in messages)
         (pause if has_spoken else finish)(change, self.speaker, "", wish)
 
     def _was_refused(self, state: State) -> bool:
-        """Tell whether the dialog has tried to give back in this turn, and was told to answer itself."""
+        """Tell whether the dialog has tried to give the conversation back in this turn, and was refused."""
         messages = takewhile(
             lambda it: not isinstance(it, HumanMessage), reversed(messages_of(state, self.speaker.name))
         )

@@ -1,7 +1,7 @@
-"""Several people in one thread: what belongs to a person is set aside while somebody else speaks.
+"""Several people in one thread: a person's own keys of the state are set aside while somebody else speaks.
 
-Whoever writes has a conversation of their own with the assistant: histories, forms, open questions, numbers of
-identifiers. Of the others the speakers are told what was said aloud, as data.
+Each person has a conversation of their own with the assistant: histories, forms, open questions, numbers of
+identifiers. The speakers get the others' public words as data.
 """
 
 from collections.abc import Collection, Mapping
@@ -10,7 +10,7 @@ from typing import cast
 from agents.conversation.changes import Update
 from agents.state import State
 from agents.state.person import Own, Person
-from agents.state.talk import Talk, TalkUpdate
+from agents.state.speaker_state import SpeakerState, SpeakerUpdate
 
 LONGEST_NAME = 60
 """Characters of a person's name."""
@@ -41,7 +41,7 @@ BLANK: Own = {
 
 
 def seen_by(state: State, user: str) -> State:
-    """Return a conversation as one of its people has it."""
+    """Return a conversation with the keys of one of its people."""
     if state.get("writer", user) == user:
         return state
     person = _person(state, user)
@@ -49,12 +49,12 @@ def seen_by(state: State, user: str) -> State:
 
 
 def lang_of(state: State, user: str) -> str | None:
-    """Return the language in which one of a conversation's people was last spoken with; None for somebody new."""
+    """Return the last language of one of a conversation's people; None for somebody new."""
     return state.get("lang") if state.get("writer", user) == user else _person(state, user).get("lang")
 
 
 def turn_to(state: State, user: str) -> Update:
-    """Return what puts the user's own keys into the state, and those of whoever wrote before aside.
+    """Return the update that puts the user's own keys into the state, and those of the former writer aside.
 
     `talks` are whole: they replace those of the other person.
     """
@@ -74,13 +74,13 @@ def others_in(state: State, user: str) -> set[str]:
 
 
 def name_of(state: State, user: str) -> str:
-    """Return what the others call a person: a name without line breaks, else the id."""
+    """Return a person's name for the others, without line breaks; without a name the id."""
     name = " ".join(_person(state, user).get("name", "").split())
     return name[:LONGEST_NAME] or user
 
 
 def without(state: State, user: str) -> Update:
-    """Return what removes a person from a thread: their own keys, and their words in what the others were told.
+    """Return the update that removes a person from a thread: their own keys, and their words in the others' notes.
 
     `talks` are whole: they replace those of the state.
     """
@@ -90,12 +90,12 @@ def without(state: State, user: str) -> Update:
         if other != user
     }
     if state.get("writer", user) != user:
-        return {"persons": persons, "beside": [], "talks": cast("dict[str, TalkUpdate]", _untold(state["talks"]))}
+        return {"persons": persons, "beside": [], "talks": cast("dict[str, SpeakerUpdate]", _untold(state["talks"]))}
     return cast(Update, {**_own({}), "writer": "", "persons": persons, "beside": []})
 
 
 def without_forms(state: State, user: str, dialogs: Collection[str], field: str | None) -> Update:
-    """Return what empties a person's forms in these dialogs, or one field of them, and their summaries.
+    """Return the update that empties a person's forms in these dialogs, or one field of them, and their summaries.
 
     `talks` are whole: they replace those of the state.
     """
@@ -106,17 +106,17 @@ def without_forms(state: State, user: str, dialogs: Collection[str], field: str 
         emptied[name] = {**emptied[name], "form": kept}
     for name, talk in emptied.items():
         if talk.get("summary"):
-            # It may tell what the form held.
+            # It may tell the values of the form.
             emptied[name] = {**talk, "summary": ""}
     if state.get("writer", user) == user:
-        return {"talks": cast("dict[str, TalkUpdate]", emptied)}
+        return {"talks": cast("dict[str, SpeakerUpdate]", emptied)}
     person = cast(Person, {**_person(state, user), "talks": emptied})
     persons = {**state.get("persons", {}), user: person}
-    return {"persons": persons, "talks": cast("dict[str, TalkUpdate]", state.get("talks", {}))}
+    return {"persons": persons, "talks": cast("dict[str, SpeakerUpdate]", state.get("talks", {}))}
 
 
-def _untold(talks: Mapping[str, Talk]) -> dict[str, Talk]:
-    """Return talks whose messages no longer tell what others said."""
+def _untold(talks: Mapping[str, SpeakerState]) -> dict[str, SpeakerState]:
+    """Return talks without the words of others in the notes of their messages."""
     untold = dict(talks)
     for name, talk in talks.items():
         messages = [*talk.get("messages", [])]

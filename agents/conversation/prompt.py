@@ -1,7 +1,7 @@
-"""Compose what a speaker's model reads: its role and its history.
+"""The prompt of a speaker's model: its role and its history.
 
 The role and the tools are constant and the history only grows, so each prompt begins like the one before it and a
-provider's prefix cache serves most of it. What changes from turn to turn goes with the user's message.
+provider's prefix cache serves most of it. Changes from turn to turn go with the user's message.
 """
 
 import json
@@ -23,26 +23,27 @@ from agents.models import ToolSchema
 from agents.sources.attachments import SHOWN, Contents, told, words_of
 from agents.state import SUPERVISOR, State, form_of, messages_of, talk_of
 from agents.state.message_notes import Facts, Helper, notes, notes_of, with_notes
-from agents.state.person import Heard, LastDone, is_own
-from agents.state.talk import Talk
+from agents.state.person import LastDone, UserMessage, is_own
+from agents.state.speaker_state import SpeakerState
 from agents.toolkit.context import Context
 from agents.toolkit.descriptions import Schemas, examples_of, texts_of
 from agents.toolkit.handover_tools import HAND_BACK
 from agents.toolkit.questions.form import missing
-from agents.toolkit.shelf import CALL, Shelf, at_hand, bound_tools, shown_in
 from agents.toolkit.speaker import Speaker, Speakers
+from agents.toolkit.tool_search import CALL, ToolSearch, at_hand, bound_tools, shown_in
 from agents.toolkit.traits import traits_of
-from prompts import FALLBACK, phrase, prompt, prompts_of_all, table, title_of
+from prompts import FALLBACK, edition, phrase, prompt, prompts_of_all, table, title_of
 
 
 class Prompting:
-    """The prompts, their facts and the bound tools of every speaker; what never changes is made once per language."""
+    """The prompts, their facts and the bound tools of every speaker; constant parts are made once per language."""
 
-    def __init__(self, speakers: Speakers, shelves: Mapping[str, Shelf] | None = None) -> None:
-        self.speakers, self.shelves = speakers, shelves or {}
+    def __init__(self, speakers: Speakers, tool_searches: Mapping[str, ToolSearch] | None = None) -> None:
+        self.speakers, self.tool_searches = speakers, tool_searches or {}
         self._schemas = Schemas([HAND_BACK, CALL, *(dialog.tool for dialog in speakers.dialogs.values())])
-        self._facts: dict[str, Facts] = {}
-        self._tools: dict[tuple[str, str], list[ToolSchema]] = {}
+        self._facts: dict[tuple[object, str], Facts] = {}
+        self._tools: dict[tuple[object, str, str], list[ToolSchema]] = {}
+        """Both by the edition of the texts."""
 
     def observer_facts(self, observer: str, scene: Scene) -> Facts:
         """Return the facts of an observer's prompt."""
@@ -58,8 +59,8 @@ class Prompting:
         }
 
     def _speaker_facts(self, speaker: Speaker, state: State, name: str, history: Sequence[AnyMessage]) -> Facts:
-        form, values, shelf = speaker.form, form_of(state, speaker.name), self.shelves.get(speaker.name)
-        offered = sorted(shown_in(history) & shelf.tools.keys()) if shelf else []
+        form, values, tool_search = speaker.form, form_of(state, speaker.name), self.tool_searches.get(speaker.name)
+        offered = sorted(shown_in(history) & tool_search.tools.keys()) if tool_search else []
         return {
             **self._facts_of_all(state["lang"]),
             "role": speaker.name,
@@ -72,11 +73,14 @@ class Prompting:
             "undone": bool(state.get("undone")),
             "wishes": bool(state.get("wishes")),
             "served": _served(state),
-            "shelf": [self._schemas.of(shelf.tools[name], state["lang"]) for name in offered] if shelf else [],
+            "tool_search": [self._schemas.of(tool_search.tools[name], state["lang"]) for name in offered]
+            if tool_search
+            else [],
         }
 
     def _facts_of_all(self, lang: str) -> Facts:
-        if lang not in self._facts:
+        key = (edition(), lang)
+        if key not in self._facts:
             helpers: dict[str, Helper] = {
                 dialog.tool: {
                     "dialog": dialog.name,
@@ -88,14 +92,14 @@ class Prompting:
                 for dialog in self.speakers.dialogs.values()
             }
             examples = {tool.name: examples_of(tool, lang) for speaker in self.speakers for tool in speaker.tools}
-            self._facts[lang] = {
+            self._facts[key] = {
                 "lang": lang,
                 "helpers": helpers,
                 "tools": [tool.name for tool in self.speakers.supervisor.tools],
                 "examples": {name: texts for name, texts in examples.items() if texts},
                 "writes": [tool.name for it in self.speakers for tool in it.tools if traits_of(tool).effect == "write"],
             }
-        return self._facts[lang]
+        return self._facts[key]
 
     def messages(
         self, speaker: Speaker, state: State, context: Context, history: Sequence[AnyMessage]
@@ -110,7 +114,7 @@ class Prompting:
         noted = notes(lang=lang, facts=self._speaker_facts(speaker, state, context.called, history))
         if speaker.is_custom:
             noted |= notes(forwarding="custom")
-        # What other threads are not told comes last, so that their prompts begin alike.
+        # The messages for this thread alone come last, so that the prompts of all threads begin alike.
         role = "\n\n".join([self.role(speaker, lang), *context.system_messages])
         messages: list[AnyMessage] = [SystemMessage(role, additional_kwargs=noted), *_earlier(speaker, state), *history]
         if context.spent.leaves(context.limits) <= 1:
@@ -122,9 +126,9 @@ class Prompting:
     ) -> tuple[list[AnyMessage], list[ToolSchema]]:
         """Return a dialog's own prompt and tools with a question about the user's message behind it.
 
-        A server that keeps one prompt answers it without losing the dialog's.
+        A server that keeps one prompt answers the question without losing the dialog's.
         """
-        context = await told_by(dialog, context, state["lang"])
+        context = await with_dialog_lines(dialog, context, state["lang"])
         history = [*messages_of(state, dialog.name), *self.news(dialog, state, context)]
         asked = SystemMessage(f"{phrase('judge_first', state['lang'])}\n{text}")
         return [*self.messages(dialog, state, context, history), asked], self.tools(
@@ -132,15 +136,15 @@ class Prompting:
         )
 
     def news(self, speaker: Speaker, state: State, context: Context) -> list[AnyMessage]:
-        """Return what a speaker has not heard yet: the user's message with what holds now, and cards of tools.
+        """Return the messages that a speaker has not heard: the user's, with its lasting context, and cards of tools.
 
-        Without a message of the user what holds now is a note.
+        Without a message of the user the context is a note.
         """
         history = messages_of(state, speaker.name)
         heard = state["heard"]
         if any(message.id == heard["id"] for message in reversed(history)):
             return []
-        # An agent graph has a prompt of its own: it hears the user, what was beside their words, and the operator.
+        # An agent graph has a prompt of its own: it hears the user, the quotations, and the operator.
         parts = _quoted(state) if speaker.agent else self._of_the_message(speaker, state, context)
         lasting = context.system_messages if speaker.agent else self._lasting(speaker, state, context)
         mask = partial(masked, numbered=state.get("aliases"))
@@ -150,19 +154,19 @@ class Prompting:
         noted = notes(lasting=lasting)
         if parts:
             noted |= notes(context=parts)
-        # Only the supervisor is told: a dialog acts on the user's own data, at the user's word.
+        # Only the supervisor gets the words of others: a dialog acts on the user's own data, at the user's word.
         if speaker.is_supervisor and (beside := state.get("beside")):
             noted |= notes(beside=[mask(phrase("others_said", state["lang"], lines="\n".join(beside)))])
         message = human(heard, state["lang"])
         message.additional_kwargs |= noted
-        shelf = self.shelves.get(speaker.name)
-        cards = shelf.offer(state, [*history, message]) if shelf else None
+        tool_search = self.tool_searches.get(speaker.name)
+        cards = tool_search.offer(state, [*history, message]) if tool_search else None
         return [message, cards] if cards else [message]
 
     def role(self, speaker: Speaker, lang: str) -> str:
-        """Return a speaker's system prompt: what it does, and the dialogs and tools that it can call.
+        """Return a speaker's system prompt: its role, and the dialogs and tools that it can call.
 
-        What all speakers are told comes first, so that a cache of one serves the others.
+        The common part of all speakers comes first, so that a cache of one serves the others.
         """
         common = prompt("common", lang)
         if not speaker.is_supervisor:
@@ -177,15 +181,15 @@ class Prompting:
         self, speaker: Speaker, lang: str, of_client: Mapping[str, BaseTool] = MappingProxyType({})
     ) -> list[ToolSchema]:
         """Return the tools bound to a speaker's model, described in `lang`: always the same list, then the client's."""
-        key = (speaker.name, lang)
+        key = (edition(), speaker.name, lang)
         if key not in self._tools:
-            tools = bound_tools(speaker, self.speakers, self.shelves.get(speaker.name))
+            tools = bound_tools(speaker, self.speakers, self.tool_searches.get(speaker.name))
             self._tools[key] = [self._schemas.of(tool, lang) for tool in tools]
         further, schemas = of_client.values() if not speaker.agent else (), Schemas()
         return [*self._tools[key], *(schemas.of(tool, lang) for tool in further)] if further else self._tools[key]
 
     def _lasting(self, speaker: Speaker, state: State, context: Context) -> list[str]:
-        """Return what holds until the next message, part by part: time and door, form, screen."""
+        """Return the lasting context, which holds until the next message, part by part: time and door, form, screen."""
         lang = state["lang"]
         parts = [_time_and_door(context, lang)]
         parts += context.lines
@@ -202,7 +206,7 @@ class Prompting:
         return parts
 
     def _of_the_message(self, speaker: Speaker, state: State, context: Context) -> list[str]:
-        """Return what is said of the user's message alone: who writes, what it answers, instructions."""
+        """Return the context of the user's message alone: its writer, the message that it answers, instructions."""
         lang, heard_text = state["lang"], state["heard"]["text"] or ""
         parts = [phrase("who_writes", lang, name=name_of(state, context.user))] if context.is_shared else []
         parts += _quoted(state)
@@ -234,7 +238,7 @@ def _served(state: State) -> str:
 
 
 def _time_and_door(context: Context, lang: str) -> str:
-    """Return the time, and where the user writes: what changes by the minute would be told with each message."""
+    """Return the time, to ten minutes, and the door: a time to the minute would be told with each message."""
     now = datetime.fromtimestamp(context.now(), context.zone)
     day = {"weekday": table("texts", lang)["weekdays"][now.weekday()], "date": f"{now:%Y-%m-%d}", "zone": f"{now:%Z}"}
     time_line = phrase("now_about", lang, time=f"{now:%H}:{now.minute // 10}0", **day)
@@ -244,7 +248,7 @@ def _time_and_door(context: Context, lang: str) -> str:
 
 
 def _earlier(speaker: Speaker, state: State) -> list[AnyMessage]:
-    """Return the note that a history does not begin where the conversation began."""
+    """Return the note on the messages that were cut from the beginning of a history."""
     summary = talk_of(state, speaker.name).get("summary")
     if summary is None:
         return []
@@ -253,7 +257,7 @@ def _earlier(speaker: Speaker, state: State) -> list[AnyMessage]:
 
 
 def _quoted(state: State) -> list[str]:
-    """Return what a model is told of what stands beside a message, but for its files."""
+    """Return sentences for a model on the quotations beside a message; its files are told elsewhere."""
     return [
         phrase(f"quoted_{quoted['kind']}", state["lang"], by=quoted["by"] or "?", text=quoted["text"])
         for quoted in state["heard"].get("quoted", [])
@@ -261,20 +265,20 @@ def _quoted(state: State) -> list[str]:
     ]
 
 
-async def told_by(dialog: Speaker, context: Context, lang: str) -> Context:
-    """Return what the turn is given, with what the dialog itself tells its model."""
+async def with_dialog_lines(dialog: Speaker, context: Context, lang: str) -> Context:
+    """Return the context of the turn, with the dialog's own lines for its model."""
     tell = dialog.context_lines
     return replace(context, lines=await tell(context, lang)) if tell else context
 
 
-def heard_message(heard: Heard, talk: Talk, lang: str) -> HumanMessage | None:
+def heard_message(heard: UserMessage, talk: SpeakerState, lang: str) -> HumanMessage | None:
     """Return the user's message for a speaker's history; None if the user said nothing or the history has it."""
     has_heard = any(message.id == heard["id"] for message in reversed(talk.get("messages", [])))
     return None if has_heard or heard["text"] is None else human(heard, lang)
 
 
-def human(heard: Heard, lang: str) -> HumanMessage:
-    """Return the user's message as a history keeps it; `lang` is that of the marks of files."""
+def human(heard: UserMessage, lang: str) -> HumanMessage:
+    """Return the user's message as a history keeps it; `lang` is the language of the marks of files."""
     noted = notes(metadata=heard["metadata"]) if "metadata" in heard else {}
     if not is_own(heard):
         noted |= notes(passed_on=True)
@@ -284,9 +288,9 @@ def human(heard: Heard, lang: str) -> HumanMessage:
 
 
 def with_contents(
-    history: Sequence[AnyMessage], heard: Heard, contents: Contents, lang: str, turn: Sequence[str] = ()
+    history: Sequence[AnyMessage], heard: UserMessage, contents: Contents, lang: str, turn: Sequence[str] = ()
 ) -> list[AnyMessage]:
-    """Return a history in which the message of this turn shows its files and what the turn is.
+    """Return a history in which the message of this turn has its files and the data of the turn.
 
     Histories keep only the marks of files.
     """

@@ -1,4 +1,4 @@
-"""What the gate and the observers see of a dialog when a user message arrives, and how it is built."""
+"""The scene: a dialog as the gate and the observers see it when a user message arrives."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -17,12 +17,12 @@ from agents.state.message_notes import notes_of
 from agents.state.verdict import Verdict
 from agents.toolkit.descriptions import texts_of
 from agents.toolkit.questions.form import missing
-from agents.toolkit.shelf import at_hand
 from agents.toolkit.speaker import Speaker, Speakers
+from agents.toolkit.tool_search import at_hand
 from prompts import card
 
 MOST_BEFORE = 3
-"""Messages before the last reply that are shown."""
+"""The most messages before the last reply in a scene."""
 _SLOT = re.compile(r"\{\w+\}")
 
 
@@ -32,7 +32,7 @@ async def _nothing(*_: object, **__: object) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """One moment of a dialog: the user's `text`, what was said before, and which dialogs could take over."""
+    """One moment of a dialog: the user's `text`, the messages before, and the dialogs that could take over."""
 
     lang: str
     """The language of the turn, such as "en"."""
@@ -40,22 +40,22 @@ class Scene:
     description: str
     text: str
     reply: str | None
-    """What the dialog said last: before the user's message (pre-check) or in answer to it (post-check)."""
+    """The dialog's last words: before the user's message (pre-check) or in answer to it (post-check)."""
     helpers: Mapping[str, str]
-    """The other dialogs, by name, with what they are used for."""
+    """The descriptions of the other dialogs, by name."""
     entries: Mapping[str, str] = field(default_factory=dict)
-    """What prompts call each dialog, by its name: the tool by which the supervisor hands over to it."""
+    """The names of dialogs in prompts, by their own name: the tools by which the supervisor hands over to them."""
     tools: Mapping[str, str]
-    """The supervisor's tools, by name, with what they do."""
+    """The descriptions of the supervisor's tools, by name."""
     form: Mapping[str, object]
     missing: Sequence[str]
     """The form's fields that have no value yet."""
     before: Sequence[str] = ()
-    """What was said in the dialog before that reply, oldest first."""
+    """The messages of the dialog before that reply, oldest first."""
     paused: Sequence[str] = ()
     """The dialogs that were interrupted, by name, the latest last."""
     examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Phrases by which people ask for a dialog or a tool, by its name."""
+    """People's example requests for a dialog or a tool, by its name."""
     user: str = ""
     store: BaseStore | None = None
     ask: Callable[..., Awaitable[str]] = field(default=_nothing, repr=False)
@@ -86,12 +86,12 @@ class Observer:
     pre_check: Check | None = None
     post_check: Check | None = None
     when: Callable[[Scene], bool] | None = None
-    """A cheap local test. The observer is asked where it holds, whatever the gate says, and nowhere else. Without it
+    """A cheap local test. The observer is asked if it is true, whatever the gate says, and never else. Without it
     the observer is asked before an answer if the gate lets the message through, and after every answer."""
     always: Literal["dialogs", "everywhere"] | None = None
     """Whether it watches every dialog, or the supervisor too, without being named in one."""
     spared: bool = False
-    """Whether the gate, and an answer that fits what was asked, may spare an observer that is always on."""
+    """Whether the gate, and an answer that fits the question, may spare an observer that is always on."""
 
     def __post_init__(self) -> None:
         if self.pre_check is None and self.post_check is None:
@@ -99,9 +99,9 @@ class Observer:
 
 
 def scene_of(dialog: Speaker, state: State, speakers: Speakers, *, is_whole: bool = False) -> Scene:
-    """Return the present moment of a dialog; where it `is_whole`, the questions of tools are among what it said.
+    """Return the present moment of a dialog; with `is_whole` its words include the questions of tools.
 
-    The gate sees none of these: what is no answer to one would seem to be one.
+    The gate sees none of these questions: it would take any message for an answer to one.
     """
     lang, form = state["lang"], form_of(state, dialog.name)
     tools = {tool.name: texts_of(tool, lang) for tool in at_hand(speakers.supervisor)}
@@ -126,10 +126,10 @@ def scene_of(dialog: Speaker, state: State, speakers: Speakers, *, is_whole: boo
 
 
 def _last_said(history: Sequence[AnyMessage], *, is_whole: bool) -> tuple[str | None, list[str]]:
-    """Return the last reply of a history, and what was said before it; without a reply what was said last."""
+    """Return the last reply of a history, and the messages before it; without a reply the last messages."""
     reply, before = None, list[str]()
     for message in reversed(history):
-        # What was told in between is no reply: the user still answers what was asked before.
+        # A notice in between is no reply: the user still answers the question before it.
         is_said = "told" not in notes_of(message) and (is_whole or not isinstance(message, ToolMessage))
         if not is_said or not (words := _words(message)):
             continue
@@ -143,7 +143,7 @@ def _last_said(history: Sequence[AnyMessage], *, is_whole: bool) -> tuple[str | 
 
 
 def _words(message: AnyMessage) -> str:
-    """Return what the user saw or said by a message of a history: for a tool's result, the question it has answered."""
+    """Return the text of a message as the user saw or said it: for a tool's result, its question to the user."""
     if isinstance(message, HumanMessage | AIMessage):
         return uncited(message.text)
     return notes_of(message).get("asked", "")
@@ -161,5 +161,5 @@ def _without_slots(phrases: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def described(dialog: Speaker, lang: str) -> str:
-    """Return what a dialog is used for, in `lang` if the card of its tool is translated."""
+    """Return the description of a dialog, in `lang` if the card of its tool is translated."""
     return card(dialog.tool, lang)[0] or dialog.description

@@ -1,4 +1,4 @@
-"""What the user's own words settle without a model: a name, a plain wish, home, back again, a yes to an offer."""
+"""Decisions by the user's own words, without a model: a name, a plain wish, home, back again, a yes to an offer."""
 
 import re
 from typing import Literal, get_args, get_origin
@@ -23,9 +23,10 @@ from agents.language.text.vocabulary import (
     takes_leave,
     vocabulary,
 )
-from agents.state import SUPERVISOR, State, holder_of
-from agents.state.message_notes import notes
-from agents.state.person import Heard, Switch, Wish
+from agents.state import SUPERVISOR, State, holder_of, messages_of
+from agents.state.message_notes import notes, notes_of
+from agents.state.person import Switch, UserMessage, Wish
+from agents.state.verdict import because
 from agents.toolkit.speaker import Speaker, Speakers
 from prompts import phrase, title_of
 
@@ -36,32 +37,32 @@ NUMBER = re.compile(r"[#№]?\d{1,6}[.)]?|\d{4}-\d\d-\d\d|\d{1,2}[:.]\d\d([.:]\d
 def called_by_name(change: Change, dialog: Speaker, speakers: Speakers) -> None:
     """Begin the dialog that the user called by its name; the name itself needs no answer, and can be taken back."""
     holder = change.state.get("dialog")
-    heard: Heard = {**change.state["heard"], "text": None}
+    heard: UserMessage = {**change.state["heard"], "text": None}
     switched: Switch | None = {"dialog": holder, "heard": heard} if holder else None
-    change.decide("name", "switch", "called by its name", dialog.name)
+    change.decide("name", "switch", because("by_name"), dialog.name)
     handover.interrupt(change, speakers, dialog.name)
     handover.take_over(change, dialog, brief="")
     change.put(heard=heard, listener=dialog.name, switched=switched)
 
 
 def entered(change: Change, dialog: Speaker, speakers: Speakers) -> None:
-    """Give the message to the dialog that it plainly asks for; no model is asked whose it is."""
+    """Give the message to the dialog that it plainly asks for, without a model."""
     loser = holder_of(change.state)
-    change.decide("shortcut", "switch", f"asks for {dialog.name}", dialog.name)
+    change.decide("shortcut", "switch", because("asks_for", name=dialog.name), dialog.name)
     handover.interrupt(change, speakers, dialog.name)
-    handover.straight(change, dialog, loser=loser)
+    handover.hand_off_directly(change, dialog, loser=loser)
 
 
 def missed(change: Change, dialog: Speaker) -> None:
-    """Say that the dialog that the message plainly asks for is not offered, since it does not fit its model."""
-    change.decide("name", "stay", f"asks for {dialog.name}, which does not fit its model")
+    """Tell the user that the wanted dialog is not offered, since it does not fit its model."""
+    change.decide("name", "stay", because("misfit", name=dialog.name))
     lang = change.state["lang"]
     answer(change, phrase("dialog_missed", lang, title=title_of(dialog.name, lang)))
 
 
 def home(change: Change, speakers: Speakers) -> None:
     """Interrupt the dialog, if one leads; the answer only confirms it."""
-    change.decide("home", "supervisor", "called home")
+    change.decide("home", "supervisor", because("home"))
     handover.interrupt(change, speakers, "home")
     answer(change, phrase("home", change.state["lang"]))
 
@@ -69,7 +70,7 @@ def home(change: Change, speakers: Speakers) -> None:
 def answer(change: Change, text: str, speaker: str = SUPERVISOR, served: str = "") -> None:
     """Answer the message in a speaker's name; no model is asked.
 
-    `served` says what has served the message, such as an undo: a question that was open then stays open.
+    `served` names the service for the message, such as an undo: an open question then stays open.
     """
     marks = notes(served=served) if served else {}
     change.say(speaker, text)
@@ -78,23 +79,23 @@ def answer(change: Change, text: str, speaker: str = SUPERVISOR, served: str = "
 
 
 def leave(change: Change, dialog: Speaker) -> None:
-    """End the dialog that the user takes leave of, with a sentence; what else was wished for is only offered."""
-    state, lang, reason = change.state, change.state["lang"], "the user takes leave"
+    """End the dialog to which the user says goodbye, with a sentence; the other wishes are only offered."""
+    state, lang, reason = change.state, change.state["lang"], because("leave")
     is_goodbye = "goodbye" in takes_leave(state["heard"]["text"] or "", lang)
     change.decide("leave", "finished", reason)
     handover.finish(change, dialog, reason)
     answer(change, phrase("left_for_good" if is_goodbye else "left_dialog", lang))
     wishes: list[Wish] = [{**wish, "left": True} for wish in state.get("wishes", [])]
-    # "Undo" calls the dialog back before it reaches for what was written.
+    # "Undo" calls the dialog back before it takes back a write.
     change.put(wishes=wishes, switched={"dialog": dialog.name, "heard": state["heard"]})
     if not is_goodbye:
         change.put(verdict={"kind": "finished", "target": None, "reason": reason})
 
 
 def is_leave(scene: Scene, *, halts: bool) -> bool:
-    """Tell whether words that take leave can be nothing else: neither an answer to what was asked, nor an order.
+    """Tell whether words of goodbye can be nothing else: neither an answer to the question, nor an order.
 
-    `halts`: "stop" may be meant for something that the dialog does, "never mind" for a question on the screen.
+    `halts`: "stop" may be for an activity of the dialog, "never mind" for a question on the screen.
     """
     text, lang, asked = scene.text, scene.lang, last_question(scene.reply or "")
     lists = takes_leave(text, lang)
@@ -113,29 +114,29 @@ def is_leave(scene: Scene, *, halts: bool) -> bool:
 
 
 def is_taken_back(switched: Switch, state: State, speakers: Speakers) -> bool:
-    """Tell whether the user takes a switch back; "go on" alone is no complaint where no dialog was left."""
+    """Tell whether the user takes a switch back; "go on" alone is no complaint if no dialog was left."""
     text, lang = state["heard"]["text"] or "", state["lang"]
     if switched["dialog"] == SUPERVISOR:
-        # "Undo" means what was written there, if anything was.
+        # "Undo" means the write there, if there was one.
         return says("mistaken", text, lang) and not (takes_back(state) and _has_just_written(state))
     return switched["dialog"] in speakers.dialogs and says("undo", text, lang)
 
 
 def taken_back(change: Change, switched: Switch, speakers: Speakers) -> None:
-    """Give the message that caused a switch to the speaker it was taken from."""
+    """Give the message that caused a switch back to the speaker that lost it."""
     loser, holder = switched["dialog"], change.state.get("dialog")
-    is_home, reason = loser == SUPERVISOR, "the user took the switch back"
+    is_home, reason = loser == SUPERVISOR, because("taken_back")
     change.decide("undo", "supervisor" if is_home else "switch", reason, None if is_home else loser)
     if holder:
         handover.finish(change, speakers[holder], reason="taken back")
-    # What the wrong dialog has written goes with the switch.
+    # The writes of the wrong dialog are taken back with the switch.
     change.put(undoing=switched["heard"]["id"])
-    heard: Heard = {**change.state["heard"], "text": switched["heard"]["text"]}
+    heard: UserMessage = {**change.state["heard"], "text": switched["heard"]["text"]}
     if is_home:
         # The supervisor's model decides on a message that went straight to a dialog.
         change.put(heard=heard, listener=SUPERVISOR)
     elif heard["text"] is None:
-        # The dialog was left by a name alone, so there is no message for it: it says where it stood.
+        # The dialog was left by a name alone, so there is no message for it: it repeats its last question.
         handover.resume(change, speakers[loser])
         change.put(listener=None)
     else:
@@ -145,58 +146,96 @@ def taken_back(change: Change, switched: Switch, speakers: Speakers) -> None:
 
 
 def takes_back(state: State) -> bool:
-    """Tell whether a message takes back what was written: plainly, or by a word that means so right after a write."""
+    """Tell whether a message takes a write back: plainly, or by a word that means so right after a write."""
     text = state["heard"]["text"] or ""
     ideas = ["take_back", *(["take_back_now"] if _has_just_written(state) else [])]
     return any(is_said(idea, words) for idea in ideas for words in (text, behind_no(text)))
 
 
+def drops_question(state: State, speakers: Speakers) -> bool:
+    """Tell whether "undo" answers a question in words: nothing was written since, and it asks for something."""
+    reply = scene_of(speakers[holder_of(state)], state, speakers).reply or ""
+    question, lang = last_question(reply), state["lang"]
+    # "Undo" is a yes to the question whether an old write shall go, and "bring it back" never takes anything away.
+    is_settled = (
+        state.get("undo_asked") or _has_just_written(state) or is_said("bring_back", state["heard"]["text"] or "")
+    )
+    return bool(question) and not is_settled and mentions("anything_else", question, lang) is None
+
+
+def question_dropped(change: Change) -> None:
+    """Say that the question is dropped; nothing older is reached."""
+    change.decide("undo", "stay", because("drops_question"))
+    answer(change, phrase("undo_question", change.state["lang"]), holder_of(change.state))
+
+
 def backs_out(text: str) -> bool:
-    """Tell whether a message only declines what is asked, in any language: "no", "never mind", "undo"."""
+    """Tell whether a message only declines a question, in any language: "no", "never mind", "undo"."""
     return any(is_said(idea, text) for idea in ("no", "cancel", "take_back", "take_back_now"))
 
 
 def confirms_undo(state: State) -> bool:
-    """Tell whether a message agrees that what was written long ago is taken back."""
+    """Tell whether a message agrees to the undo of an old write."""
     text = state["heard"]["text"] or ""
     return bool(state.get("undo_asked")) and (is_said("yes", text) or is_said("agree", text))
 
 
 def corrects(text: str, state: State) -> bool:
-    """Tell whether a message corrects what was just noted or done: it says no, and wishes for nothing."""
+    """Tell whether a message corrects the last write: it says no, and wishes for nothing."""
     lexicon = vocabulary(listening(text, state["lang"]))
     is_begun = lexicon.behind(text, "correcting")
     return bool(is_begun) and _has_just_written(state) and lexicon.behind(text, "correcting", "wishing") is None
 
 
 def corrected(change: Change, dialog: Speaker, speakers: Speakers) -> None:
-    """Give a correction to the dialog that has just noted or done something, whoever leads."""
+    """Give a correction to the dialog of the last write, no matter which speaker leads."""
     if dialog.name == (holder := holder_of(change.state)):
-        change.decide("correction", "stay", "corrects what was just done")
+        change.decide("correction", "stay", because("corrects"))
         change.put(listener=holder)
         return
-    change.decide("correction", "switch", "corrects what was just done", dialog.name)
+    change.decide("correction", "switch", because("corrects"), dialog.name)
     handover.interrupt(change, speakers, dialog.name)
-    handover.straight(change, dialog, loser=holder)
+    handover.hand_off_directly(change, dialog, loser=holder)
 
 
 def takes_up(dialog: Speaker, state: State, speakers: Speakers) -> bool:
-    """Tell whether a message plainly answers what a paused dialog has asked, and nothing that was asked since."""
+    """Tell whether a message plainly answers a paused dialog's question, and no newer one."""
     scene, leading = (scene_of(speaker, state, speakers) for speaker in (dialog, speakers.supervisor))
     is_newer = bool(leading.reply and asks(leading.reply) and state.get("offer") != dialog.name)
     return bool(scene.reply and asks(scene.reply)) and not is_newer and fits(scene, dialog.form) is not None
 
 
 def go_on(change: Change, speakers: Speakers) -> None:
-    """Go on with the dialog that leads, or with the one that was paused last."""
-    if holder := change.state.get("dialog"):
-        change.decide("go_on", "stay", "goes on")
+    """Go on with the dialog that leads; if it is through, with the one that was paused last."""
+    holder, paused = change.state.get("dialog"), [it for it in change.state.get("paused", []) if it in speakers.dialogs]
+    if holder and not (paused and _is_through(speakers[holder], change.state, speakers)):
+        change.decide("go_on", "stay", because("goes_on"))
         change.put(listener=holder)
         return
-    dialog = speakers[change.state["paused"][-1]]
-    change.decide("go_on", "switch", "goes on", dialog.name)
-    handover.resume(change, dialog)
-    change.put(listener=None)
+    change.decide("go_on", "switch", because("goes_on"), paused[-1])
+    handover.interrupt(change, speakers, paused[-1])
+    _taken_up(change, speakers[paused[-1]], speakers)
+
+
+def _taken_up(change: Change, dialog: Speaker, speakers: Speakers) -> None:
+    """Go on with a paused dialog. If it has asked nothing, it hears a "go on" itself: a film may be paused there."""
+    says_so = says("go_on", change.state["heard"]["text"] or "", change.state["lang"])
+    hears = says_so and not _has_open(dialog, change.state, speakers)
+    handover.resume(change, dialog, silently=hears)
+    change.put(listener=dialog.name if hears else None)
+
+
+def _is_through(dialog: Speaker, state: State, speakers: Speakers) -> bool:
+    """Tell whether a dialog has just fulfilled its request by a write or a view; a story, or a paused film, goes on."""
+    replies = (it for it in reversed(messages_of(state, dialog.name)) if isinstance(it, AIMessage) and it.text)
+    served = notes_of(last).get("served") if (last := next(replies, None)) else None
+    is_done = _has_just_written(state) or served in [tool.name for tool in dialog.tools]
+    return is_done and not dialog.halts and not _has_open(dialog, state, speakers)
+
+
+def _has_open(dialog: Speaker, state: State, speakers: Speakers) -> bool:
+    scene = scene_of(dialog, state, speakers)
+    return bool(scene.missing or (scene.reply and asks(scene.reply)) or handover.open_question(dialog, state))
 
 
 def _has_just_written(state: State) -> bool:
@@ -204,28 +243,31 @@ def _has_just_written(state: State) -> bool:
 
 
 def answer_to_offer(text: str, lang: str) -> Answer | None:
-    """Return what a text answers to an offer; None if it speaks of something else."""
-    if says("go_on", text, lang) or says("yes", text, lang):
+    """Return the answer of a text to an offer; None if it speaks of something else."""
+    if says("go_on", text, lang) or says("yes", text, lang) or _agrees_to_go_on(text, lang):
         return "yes"
     return "no" if says("no", text, lang) or takes_leave(text, lang) else None
 
 
+def _agrees_to_go_on(text: str, lang: str) -> bool:
+    return vocabulary(lang).made_of(text, "yes", "go_on.phrases") == {"yes", "go_on.phrases"}
+
+
 def offers_wish(offered: str | None, state: State) -> bool:
-    """Tell whether the dialog on offer is that of a wish that was left, not a paused one."""
+    """Tell whether the offered dialog is that of a wish that the user had left, not a paused one."""
     wishes = state.get("wishes", [])
     return bool(offered and wishes and wishes[0].get("left") and wishes[0]["dialog"] == offered)
 
 
 def offer_answered(change: Change, dialog: Speaker, answer: Answer, speakers: Speakers) -> None:
-    """Go on with the dialog on offer, or let it go; the same for the wish on offer."""
+    """Go on with the offered dialog, or let it go; the same for an offered wish."""
     if offers_wish(dialog.name, change.state):
         _wish_answered(change, dialog, answer, speakers)
     elif answer == "yes":
-        change.decide("offer", "switch", "the user accepted", dialog.name)
-        handover.resume(change, dialog)
-        change.put(listener=None)
+        change.decide("offer", "switch", because("accepted"), dialog.name)
+        _taken_up(change, dialog, speakers)
     else:
-        change.decide("offer", "supervisor", "the user declined")
+        change.decide("offer", "supervisor", because("declined"))
         handover.drop(change, dialog)
         change.put(listener=SUPERVISOR)
 
@@ -234,35 +276,35 @@ def _wish_answered(change: Change, dialog: Speaker, answer: Answer, speakers: Sp
     wish = change.state["wishes"][0]
     change.put(wishes=change.state["wishes"][1:], foreign=wish.get("foreign", False))
     if answer == "no":
-        change.decide("offer", "supervisor", "the user declined a wish")
+        change.decide("offer", "supervisor", because("wish_declined"))
         change.put(listener=holder_of(change.state))
         return
-    change.decide("offer", "switch", "the user accepted a wish", dialog.name)
+    change.decide("offer", "switch", because("wish_accepted"), dialog.name)
     handover.interrupt(change, speakers, dialog.name)
     handover.take_over(change, dialog, wish["brief"])
     change.put(listener=dialog.name)
 
 
 def fits(scene: Scene, form: type[BaseModel] | None) -> str | None:
-    """Return why a message plainly answers the dialog's last reply; None if it may be about something else."""
+    """Return the reason why a message plainly answers the dialog's last reply; None if it may not be an answer."""
     if scene.reply is None:
         return None
     text = scene.text.strip()
     if asks(scene.reply) and (says("yes", text, scene.lang) or says("no", text, scene.lang)):
-        return "yes or no to a question"
+        return because("yes_or_no")
     if NUMBER.fullmatch(text):
-        return "a number or date"
+        return because("number_or_date")
     if form and scene.missing:
         annotation = form.model_fields[scene.missing[0]].annotation
         kinds = [annotation, *get_args(annotation)]
         values = [str(value) for kind in kinds if get_origin(kind) is Literal for value in get_args(kind)]
         if text.casefold() in map(str.casefold, values):
-            return f"a choice for {scene.missing[0]}"
+            return because("choice", field=scene.missing[0])
     return None
 
 
 def named(text: str, speakers: Speakers, lang: str) -> str | None:
-    """Return the dialog whose name or title is all that the message says, or to which it says that the user goes."""
+    """Return the dialog that a message names, by its name or title alone or by "go to" it; None if it names none."""
     lexicon = vocabulary(listening(text, lang))
     names = {name: (name, title_of(name, lang)) for name in (*speakers.dialogs, *speakers.absent)}
     name_words = {word for own in names.values() for name in own for word in words(name)}
@@ -275,12 +317,12 @@ def named(text: str, speakers: Speakers, lang: str) -> str | None:
 
 
 def is_elsewhere(text: str, state: State, speakers: Speakers) -> bool:
-    """Tell whether a message plainly is for somebody else than who asked the user to fill something in."""
+    """Tell whether a message plainly is for another speaker than the one whose form is open."""
     lang = state["lang"]
     leaves = vocabulary(listening(text, lang)).means(text, "cancel", "switch.phrases", "home")
-    leaves = leaves or not takes_leave(text, lang).isdisjoint(("goodbye", "enough", "leave"))
-    # A single word ("exit") may well be part of what is filled in.
+    leaves = leaves or backs_out(text) or not takes_leave(text, lang).isdisjoint(("goodbye", "enough", "leave"))
+    # A single word ("exit") may well be the value of a field.
     cue = mentions("switch", text, lang) or ""
-    # What asks for a dialog may well be filled in ("plan my week").
+    # A request for a dialog may well be the value of a field ("plan my week").
     is_shortcut = state.get("shortcut") is not None and speakers.by_tool(state["shortcut"] or "") is None
     return leaves or " " in cue or is_shortcut or named(text, speakers, lang) is not None

@@ -1,7 +1,7 @@
 """The typed events of a turn: all that leaves the graph.
 
-`str(event)` is one line of a trace; `event.plain()` is one JSON object of the outside contract. What tools put on the
-screen is in `agents.events.views`.
+`str(event)` is one line of a trace; `event.plain()` is one JSON object of the outside contract. The views of tools
+are in `agents.events.views`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,12 +16,12 @@ from agents.state.verdict import By, Kind
 
 VERSION = 1
 RETRY = "model_retry"
-"""The code of an `error` that takes back what was shown of an answer: it is asked for again, or was thinking."""
+"""The code of an `error` that takes back the shown part of an answer: it is asked for again, or was thinking."""
 REBUILT = "rebuilt"
 """The code of an error that did not end the turn: the thread's state was rebuilt from its transcript."""
 CUT = ("cut_length", "cut_loop", "cut_filter")
-"""The codes of an `error` that says that the answer before it was cut: at the length limit, when it began to repeat
-itself, or by a filter."""
+"""The codes of an `error` after an answer that was cut: at the length limit, when it began to repeat itself, or by a
+filter."""
 Step = Literal["choose", "collect", "check", "rank", "cut", "answer"]
 EVENTS: dict[str, "type[Event]"] = {}
 """All classes of events, by their names."""
@@ -29,7 +29,7 @@ EVENTS: dict[str, "type[Event]"] = {}
 
 MOST_COUNTED = 1 << 40
 Count = Annotated[int, AfterValidator(lambda number: max(0, min(number, MOST_COUNTED)))]
-"""Tokens as a provider counts them: whatever number comes, a database can keep it."""
+"""Tokens as a provider counts them, within bounds that a database can keep."""
 
 
 class Event(BaseModel):
@@ -58,7 +58,7 @@ class Event(BaseModel):
         return head | self.body()
 
     def body(self) -> dict[str, Any]:
-        """Return what happened, as plain data, without its place in a conversation."""
+        """Return the fields of the event as plain data, without its place in a conversation."""
         fields = self.model_dump(exclude={"seq", "thread", "turn"})
         return {name.rstrip("_"): value for name, value in fields.items() if value or name not in self.omitted}
 
@@ -89,6 +89,7 @@ class ToolStart(Event, type="tool.start", line="{speaker} calls {tool}"):
 class ToolEnd(Event, type="tool.end"):
     """A tool answered; `object` is the result that the model gets."""
 
+    omitted = ("cancelled",)
     speaker: str
     tool: str
     args: Mapping[str, object] = {}
@@ -96,6 +97,8 @@ class ToolEnd(Event, type="tool.end"):
     ok: bool = True
     object: str = ""
     ms: int = 0
+    cancelled: bool = False
+    """Whether the tool did nothing because the user has said no, or has left the question of the call."""
 
     def __str__(self) -> str:
         args = ", ".join(f"{name}={value!r}" for name, value in self.args.items())
@@ -112,7 +115,7 @@ class ToolRequest(Event, type="tool.request", line="{speaker} asks the client fo
 
 
 class Token(Event, type="token", line="{text}"):
-    """A piece of an answer while it is made; the `Message` that follows is what counts."""
+    """A piece of an answer while it is made; only the `Message` that follows counts."""
 
     omitted = ("citations",)
     speaker: str
@@ -140,14 +143,14 @@ class Interrupt(Event, type="interrupt"):
         return f"{self.kind}: {self.prompt} [{' | '.join([*offered, *([self.url] if self.url else [])])}]"
 
     def plain(self) -> dict[str, Any]:
-        """Return the event without what this interrupt does not have."""
+        """Return the event without the fields that are empty."""
         return {name: value for name, value in super().plain().items() if value not in ((), [], "", False)}
 
 
 class Message(Event, type="message"):
-    """What was said to the user, in full; `interrupted` when the user stopped it.
+    """A message to the user, in full; `interrupted` when the user stopped it.
 
-    `shown` when the view or the interrupt before it has put the same on the screen, for doors that can.
+    `shown` when the view or the interrupt before it has the same text, for doors that can draw these.
     """
 
     omitted = ("citations", "unknown_sources")
@@ -159,14 +162,14 @@ class Message(Event, type="message"):
     """The words of the model, when a view is shown in their place."""
     citations: Sequence[Citation] = ()
     unknown_sources: int = 0
-    """How many numbers the model gave that stand for no source; they were left out."""
+    """How many numbers of the model stand for no source; they were left out."""
 
     def __str__(self) -> str:
         return f"{self.speaker}: {self.text}{' ^C' if self.interrupted else ''}"
 
 
 class PrivateMessage(Event, type="private", line="privately to {user}: {text}"):
-    """Something for one user alone, in a thread that others read: a door shows it to that user and nobody else.
+    """A message for one user alone, in a thread that others read: a door shows it to that user and nobody else.
 
     It stands neither in the transcript nor in the record of the turn.
     """
@@ -176,7 +179,7 @@ class PrivateMessage(Event, type="private", line="privately to {user}: {text}"):
 
 
 class Forgetting(Event, type="forget", line="forgets {what}"):
-    """The user has confirmed that something is deleted; `agents.conversation.forgetting` says how it is named."""
+    """The user has confirmed a deletion; `agents.conversation.forgetting` gives its name."""
 
     what: str
 
@@ -235,7 +238,7 @@ class DialogChanged(Event, type="dialog", line="{dialog} is {status}"):
 
 
 class Guessed(Event, type="guessed"):
-    """What the gate's model gave the message, for the log that `calibrate` reads; no door is shown it."""
+    """The gate's score of the message, for the log that `calibrate` reads; no door is shown it."""
 
     score: float
     model: str
@@ -281,10 +284,12 @@ class Replied(Event, type="model.reply"):
     text: str | None = None
     calls: Sequence[tuple[str, Mapping[str, object]]] = ()
     trouble: Trouble | None = None
+    is_unsure: bool = False
+    """Whether its model is not sure of the calls."""
 
 
 class ShownImage(TypedDict):
-    """A picture, as doors and scripts are told of it."""
+    """A picture, as doors and scripts get it."""
 
     url: str
     title: str
@@ -298,7 +303,7 @@ class ShownImage(TypedDict):
 
 
 class SearchStep(Event, type="search.step", line="search {step}: {detail}"):
-    """A step of a search is over; `id` is that of the tool call, `detail` says what came of the step."""
+    """A step of a search is over; `id` is that of the tool call, `detail` is the step's outcome."""
 
     speaker: str
     id: str = ""
@@ -308,7 +313,7 @@ class SearchStep(Event, type="search.step", line="search {step}: {detail}"):
 
 
 class Sources(Event, type="sources"):
-    """The documents that a call has given to the model, by their numbers from 0; they are told before the answer."""
+    """The documents that a call has given to the model, by their numbers from 0; the event comes before the answer."""
 
     id: str = ""
     sources: Mapping[str, CitedSource]
@@ -336,7 +341,7 @@ TRACED = (
 
 
 def trace(events: Iterable[Event]) -> str:
-    """Return the events as lines for a developer: what was said, who took over and why, what tools did."""
+    """Return the events as lines for a developer: messages, handoffs with their reasons, tool results."""
     return "\n".join(str(event) for event in events if _is_traced(event))
 
 

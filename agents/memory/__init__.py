@@ -42,31 +42,38 @@ CREATE INDEX feedback_user ON feedback (user);
 CREATE INDEX shown_messages_thread ON shown_messages (thread);
 CREATE INDEX shown_messages_user ON shown_messages (user);
 """
-"""What serves those who forget a thread or a user: their statements must not read what all others have."""
+"""Indexes for deleting a thread or a user: the statements must not read the rows of all others."""
 NEWEST = """
 DROP INDEX inbox_thread;
 DROP INDEX transcript_thread;
 CREATE INDEX inbox_thread ON inbox (thread, id);
 CREATE INDEX transcript_thread ON transcript (thread, id);
 """
-"""What is newest in a thread; without the number PostgreSQL looks for it in all threads, newest first."""
+"""Indexes for the newest row of a thread; without the id PostgreSQL looks through all threads, newest first."""
 RECENT = """
 CREATE INDEX inbox_recent ON inbox (user, id);
 ALTER TABLE feedback ADD COLUMN word TEXT NOT NULL DEFAULT '';
 """
-"""The messages of a user, the newest first: a page of a list reads no more than it shows. A word beside a sign."""
+"""An index for a page of a user's messages, newest first. A column for the word beside a sign."""
 PACKED = """
 ALTER TABLE records ADD COLUMN packed BLOB;
 CREATE INDEX notices_told ON notices (told_ms);
 CREATE INDEX updates_closed ON updates (received_ms) WHERE body IS NULL;
 """
-"""What happened in a turn, packed: as a text it took half a page. What was told or closed long ago is found to go."""
-STEPS = ("".join(part.TABLES for part in PARTS), forgettings.TABLES, INDEXES, NEWEST, RECENT, PACKED)
-TABLES = (Tables(ENGINE, STEPS),)
+"""A column for packed records of turns: a text took half a page. Indexes for deleting old notices and updates."""
+MIGRATIONS = {
+    "make_tables": "".join(part.TABLES for part in PARTS),
+    "keep_forgettings": forgettings.TABLES,
+    "index_people": INDEXES,
+    "index_newest": NEWEST,
+    "page_messages": RECENT,
+    "pack_records": PACKED,
+}
+TABLES = (Tables(ENGINE, MIGRATIONS),)
 SMALL = 16 * 1024 * 1024
-"""Bytes of a file that forgetting writes anew: it takes a fraction of a second for which nobody else writes."""
+"""The most bytes of a file to write anew at a deletion: others cannot write for a fraction of a second."""
 Eraser = Callable[[str, Collection[str]], Awaitable[None]]
-"""Takes a thread (empty: none in particular) and users; deletes the rows that are theirs."""
+"""Deletes the rows of a thread (empty: of no thread) and of users."""
 HINTS = {
     ("locked",): "Another program holds it; try again when that has ended.",
     ("full", "I/O"): "See whether the disk is full or damaged.",
@@ -78,23 +85,23 @@ HINTS = {
 
 
 class Storage(Protocol):
-    """Where a database is, and what each kind of database does in a way of its own."""
+    """The place of a database, and the operations that differ between kinds of databases."""
 
     path: Path
-    """The database file, or what stands for it; the index of documents and the prompt's history lie beside it."""
+    """The database file, or a path in its place; the index of documents and the prompt's history lie beside it."""
     locks: ThreadLocks
 
     def connect(self, synchronous: Literal["FULL", "NORMAL"]) -> AbstractAsyncContextManager[Connection]:
         """Open a connection; with "NORMAL" a power cut may lose the last commits. Raises DatabaseError."""
 
     def digests(self) -> Digests:
-        """Return what makes digests; all who use the database share its key. Raises OSError."""
+        """Return the maker of digests; all users of the database share its key. Raises OSError."""
 
     def check(self) -> None:
         """Raise OSError when the database is not there any more, or is another one than was opened."""
 
     async def scrub(self, connection: Connection) -> bool:
-        """Overwrite what was deleted, as far as this kind of database can; False if somebody prevents it."""
+        """Overwrite the deleted rows, as far as this kind of database can; False if somebody prevents it."""
 
 
 @dataclass(eq=False)
@@ -118,7 +125,7 @@ class Memory:
     """A connection for tools that keep tables of their own in the database."""
     now: Callable[[], float]
     erasers: list[Eraser] = field(default_factory=list)
-    """Delete what the tables of dialogs hold of a thread and its users."""
+    """Delete the rows of a thread and its users from the tables of dialogs."""
 
     async def forget(self, thread: str, *, keeps_people: bool = False) -> bool:
         """Remove every trace of a thread from the database's files; return False if there was none.
@@ -155,7 +162,7 @@ class Memory:
         return True
 
     async def forget_part(self, thread: str, user: str) -> bool:
-        """Remove what a user said in a thread, what they were answered, and what was written for them there.
+        """Remove a user's messages in a thread, the answers to them, and the records of writes for the user there.
 
         Returns False if there was nothing. The caller holds the thread. Raises the same as `forget`.
         """
@@ -217,10 +224,10 @@ async def open_memory(
     tables: Sequence[Tables] = (),
     driver: Driver = PLAIN,
 ) -> AsyncIterator[Memory]:
-    """Open the database at `sqlite:///path` and create what is missing; close it at the end.
+    """Open the database at `sqlite:///path` and create the missing tables; close it at the end.
 
     `now` tells the Unix time in seconds that notices and the ledger go by; `keep` is how many turns of a thread
-    can be gone back to, or "all" for every step of every turn. With `reads`, a file that cannot be written to is
+    a user can go back to, or "all" for every step of every turn. With `reads`, a file that cannot be written to is
     copied. `tables` are those of other owners than the engine; `driver` opens the file. Raises ConfigError when the
     address is of another kind, the file cannot be opened or is no database, or a newer version of this program has
     made its tables.
@@ -242,7 +249,7 @@ async def open_memory(
 
 
 def unusable(path: Path, fault: object) -> UnusableDatabase:
-    """Return the error that says what is wrong with a database file, and what to do."""
+    """Return the error that names the fault of a database file and the remedy."""
     return UnusableDatabase(f"DATABASE_URL: cannot use {path} ({fault}). {_hint(str(fault))}")
 
 

@@ -1,10 +1,10 @@
-"""What opens a database by its address; a plug-in may bring a kind of its own (`Plugin.storage`)."""
+"""Backends: each opens the databases of one kind of address; a plug-in may bring a kind (`Plugin.storage`)."""
 
 import sqlite3
 import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing, suppress
 from pathlib import Path
 
 from agents.errors import DatabaseError, UnusableDatabase
@@ -14,10 +14,20 @@ from agents.memory.connection import PLAIN, Connection, Driver, Session, Tables,
 
 SCHEMA = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY type <> 'table'"
 VERSIONS = "SELECT owner, version FROM owners"
+PLAIN_START = b"SQLite format 3\0"
+"""The first bytes of every file that is not encrypted."""
+
+
+def start_of(path: Path) -> bytes:
+    """Return the first bytes of a database file; none if the file is new or cannot be read."""
+    # The opening of the database reports a file that cannot be read.
+    with suppress(OSError), path.open("rb") as file:
+        return file.read(len(PLAIN_START))
+    return b""
 
 
 class Backend(ABC):
-    """What opens the database at one address. Each method raises ConfigError if the address cannot be used."""
+    """Opens the database at one address. Each method raises ConfigError if the address cannot be used."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -25,7 +35,7 @@ class Backend(ABC):
     @property
     @abstractmethod
     def path(self) -> Path:
-        """The database file, or what stands for it; the index of documents and the prompt's history lie beside it."""
+        """The database file, or a path in its place; the index of documents and the prompt's history lie beside it."""
 
     @abstractmethod
     def open(
@@ -36,23 +46,23 @@ class Backend(ABC):
         reads: bool = False,
         tables: Sequence[Tables] = (),
     ) -> AbstractAsyncContextManager[Memory]:
-        """Open the database, and make in it what is missing; see `open_memory`."""
+        """Open the database and make its missing tables; see `open_memory`."""
 
     @abstractmethod
     def connect(self) -> AbstractAsyncContextManager[Connection]:
-        """Connect to a database that is there; nothing is made in it."""
+        """Connect to an existing database, and make nothing in it."""
 
     @abstractmethod
     async def check(self, tables: Sequence[Tables]) -> None:
-        """Read a database that is there as far as an opening does, and change nothing; a new one is made later."""
+        """Check that an existing database can be opened, and change nothing; a new one is made later."""
 
     @abstractmethod
     async def compact(self) -> tuple[int, int]:
-        """Write the database anew, without remains of what was forgotten; return its bytes before and after."""
+        """Write the database anew, without remains of deleted rows; return its bytes before and after."""
 
     @abstractmethod
     async def owners_left(self, connection: Connection) -> Collection[str]:
-        """Return the owners of tables that are not copied elsewhere. Raises UsageError: something in them is needed."""
+        """Return the owners of tables that a copy leaves out. Raises UsageError: rows in them are needed."""
 
     @abstractmethod
     async def filled(self, connection: Connection, table: str, column: str) -> None:
@@ -69,7 +79,7 @@ class SqliteBackend(Backend):
 
     @property
     def driver(self) -> Driver:
-        """What opens the file itself."""
+        """The driver that opens the file."""
         return PLAIN
 
     def open(
@@ -93,7 +103,7 @@ class SqliteBackend(Backend):
 
     async def check(self, tables: Sequence[Tables]) -> None:
         """See `Backend`."""
-        # A new file, too, needs what opens it.
+        # A new file needs a driver, too.
         path, driver = self.path, self.driver
         if not path.is_file() or not path.stat().st_size:
             return
@@ -126,7 +136,7 @@ class SqliteBackend(Backend):
 
 
 def _rehearse(session: Session, tables: Sequence[Tables]) -> None:
-    """Make the missing tables beside a copy of those that are there, in memory, as an opening would in the file."""
+    """Copy the tables into memory and make the missing ones there, as an opening would in the file."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as copy:
         try:
             for (sql,) in session.execute(SCHEMA).fetchall():

@@ -29,24 +29,24 @@ from agents.memory.history_blocks import Block, HistoryBlocks, references
 from agents.memory.packing import Packing
 
 Keep = int | Literal["all"]
-"""How many turns of a thread can be gone back to; "all" keeps every step of every turn."""
+"""The number of turns of a thread that a user can go back to; "all" keeps every step of every turn."""
 KEPT_TURNS = 50
 ROUNDS = 4
 """Rounds of the event loop for which the writes of a task wait for the checkpoint of its step."""
 WITHIN = "\x1f"
-"""Follows a thread's name in the names of the threads that are part of it."""
+"""Separates a thread's name from the rest of the name of a thread within it."""
 READ, ENDING = "read", "ending "
-"""In the configuration of a run, the latest checkpoint: whoever holds the thread has read it, and nobody writes.
-And, with the thread's name, a list for what saves the last one: whoever runs the graph saves it with the outcome."""
+"""Keys in a run's configuration. `READ` has the latest checkpoint: the holder of the thread has read it, nobody writes.
+`ENDING` with the thread's name has a list for the steps that save the last checkpoint together with the outcome."""
 LEADS_ON = ("branch:to:", "join:", START, TASKS)
-"""How the channels begin of which one has a value as long as a turn has steps before it."""
+"""Prefixes of channels: while a turn has further steps, a channel with one of them has a value."""
 BEGUN = {START, "branch:to:route"}
-"""The channels of which one has a value until `route` is over; a turn makes again from its input what came so far."""
+"""Channels: one of them has a value until `route` ends. A turn can repeat the steps until then from its input."""
 
 TABLES = Tables(
     "checkpoints",
-    (
-        """
+    {
+        "make_tables": """
 CREATE TABLE checkpoints (
     position INTEGER PRIMARY KEY, thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL, checkpoint_id TEXT NOT NULL,
     parent_checkpoint_id TEXT, source TEXT, run_id TEXT, root_id TEXT,
@@ -57,11 +57,14 @@ CREATE TABLE writes (
     task_path TEXT NOT NULL, idx INTEGER NOT NULL, channel TEXT NOT NULL, type TEXT, value BLOB,
     PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, idx));
 """,
-        """
+        "keep_blocks": """
 CREATE TABLE blocks (
     thread_id TEXT NOT NULL, digest BLOB NOT NULL, value BLOB NOT NULL, PRIMARY KEY (thread_id, digest));
 """,
-    ),
+        # It changes nothing. But a version that knows no preset dictionary may not open the file: it would take values
+        # that were packed with the dictionary for broken.
+        "refuse_versions_without_dictionary": "DELETE FROM blocks WHERE digest IS NULL;",
+    },
 )
 Stored = tuple[Row, list[Row]]
 Step = Callable[[Session], object]
@@ -91,7 +94,7 @@ STEPS = f"""
 DELETE FROM checkpoints WHERE {HERE} AND checkpoint_id IN (
     SELECT parent_checkpoint_id FROM checkpoints WHERE {HERE} AND source = 'loop')
 """
-# What is left of a turn takes the place of all its steps.
+# The last checkpoint of a turn takes the place of all its steps.
 ONLY = f"UPDATE checkpoints SET source = 'input' WHERE {HERE} AND checkpoint_id = ?3"
 OLD = f"""
 DELETE FROM checkpoints WHERE {HERE} AND position <= (
@@ -114,7 +117,7 @@ SUPERSEDED = """
 DELETE FROM checkpoints WHERE thread_id = ?1 AND position NOT IN (
     SELECT max(position) FROM checkpoints WHERE thread_id = ?1 GROUP BY checkpoint_ns)
 """
-# Behind a thread's name and `WITHIN` stand the names of threads that go with it.
+# The name of a thread within another begins with that one's name and `WITHIN`; it is deleted with that one.
 DELETE_THREAD = f"""
 DELETE FROM checkpoints WHERE thread_id = ?1 OR (thread_id > ?1 || '{WITHIN}' AND thread_id < ?1 || ' ')
 """
@@ -159,17 +162,17 @@ class Saver(BaseCheckpointSaver[int]):
         self.connection = connection
         self.keep = keep
         self.version_types: tuple[type, ...] = (int,)
-        """What whoever uses this saver counts the versions of channels in."""
+        """The types of channel versions that the saver's user counts in."""
         self._followed = set[tuple[str, str, str | None]]()
-        """The place and id of each checkpoint whose next checkpoint is being written."""
+        """The places and ids of checkpoints while their next checkpoint is being written."""
         self._unsaved = dict[tuple[str, str], tuple[str, Callable[[], Iterator[Step]]]]()
-        """By place, the id of a checkpoint at the beginning of a turn, and what saves it: only an error needs it."""
+        """By place, the id of a turn's first checkpoint, and the steps that save it: only an error needs it."""
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return a checkpoint of a thread with its pending writes: that of the id in `config`, or the latest.
 
         Raises:
-            BrokenState: what is stored there cannot be read.
+            BrokenState: the stored checkpoint cannot be read.
         """
         place, id = _place(config), get_checkpoint_id(config)
         read: CheckpointTuple | None = config["configurable"].get(READ)
@@ -197,7 +200,7 @@ class Saver(BaseCheckpointSaver[int]):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        """Yield the checkpoints that can be read, the one written last first; without a `config` of all threads."""
+        """Yield the readable checkpoints, the one written last first; without a `config` those of all threads."""
         # The stock saver's condition holds for these tables, too.
         where, values = search_where(config, filter)
         sql = f"SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints {where} ORDER BY position DESC"
@@ -261,8 +264,8 @@ class Saver(BaseCheckpointSaver[int]):
         place = (*_place(config), get_checkpoint_id(config))
         if self.keep != "all" and await self._is_followed(place):
             return
-        # LangGraph saves what a task that is cancelled at its very end had written so far, without its edges,
-        # and would take the task for done. So beside an error only errors and interrupts count.
+        # LangGraph saves the writes of a task that is cancelled at its very end, without its edges, and would take the
+        # task for done. So beside an error only errors and interrupts count.
         if any(channel == ERROR for channel, _ in writes):
             writes = [write for write in writes if write[0] in WRITES_IDX_MAP]
         replaces = all(channel in WRITES_IDX_MAP for channel, _ in writes)
@@ -280,11 +283,11 @@ class Saver(BaseCheckpointSaver[int]):
         await self.save(_statement(LAST_TURN, thread, ""), *_clearing(thread))
 
     async def adelete_thread(self, thread_id: str) -> None:
-        """Delete all that is stored of a thread, and of those within it."""
+        """Delete all that is stored of a thread and of the threads within it."""
         await self.save(*(_statement(sql, thread_id) for sql in DELETE_ALL))
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Delete what the runs of these ids have saved, in all threads."""
+        """Delete the checkpoints that the runs with these ids have saved, in all threads."""
         for run in run_ids:
             threads = {thread for (thread,) in await self.connection.execute(DELETE_RUN, (run,))}
             await self.save(*(step for thread in threads for step in _clearing(thread)))
@@ -326,7 +329,7 @@ class Saver(BaseCheckpointSaver[int]):
             await self.connection.write(run)
 
     def _selected_blocks(self, row: Row, database: Session) -> list[Block | bytes]:
-        """Return the blocks that a row refers to; those that are not remembered, as they are packed."""
+        """Return the blocks that a row refers to; a block that is not remembered comes packed."""
         digests = references(row[4], row[5])
         held = [self._blocks.remembered(digest) for digest in digests]
         stored = {} if all(held) else dict(database.execute(BLOCKS_OF, row[:1]).fetchall())
@@ -334,7 +337,7 @@ class Saver(BaseCheckpointSaver[int]):
         return [block or stored.get(digest, digest) for block, digest in zip(held, digests, strict=True)]
 
     def _put_blocks(self, thread: str, blocks: Sequence[Block], database: Session) -> None:
-        """Store the blocks of a checkpoint that the thread lacks; with new ones those go that nothing refers to."""
+        """Store a checkpoint's blocks that the thread lacks; beside new ones, delete those that nothing refers to."""
         packed = {block.digest: block.packed for block in blocks}
         stored = {digest for (digest,) in database.execute(DIGESTS, (thread,))}
         if missing := packed.keys() - stored:
@@ -372,7 +375,7 @@ def _leads_on(checkpoint: Checkpoint) -> bool:
 
 
 def _clearing(thread: str) -> tuple[Step, Step]:
-    """Return what deletes the writes and blocks of a thread whose checkpoints are gone."""
+    """Return the steps that delete a thread's writes and blocks without a checkpoint."""
     return _statement(ORPHANS, thread), partial(_drop_blocks, thread)
 
 

@@ -1,7 +1,7 @@
 """Connections to a database, and transactions that are done completely or not at all.
 
 Statements are written for SQLite, in a form that other databases accept or have translated for them.
-Each owner of tables lists the steps that make its tables, and tables only go forward.
+Each owner of tables lists the migrations that make its tables, and tables only go forward.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ class _Cursor(Protocol):
 
 
 class Session(Protocol):
-    """What a piece of work uses, as `sqlite3.Connection` has it; without BEGIN each statement is committed at once."""
+    """The part of `sqlite3.Connection` that a piece of work uses; without BEGIN each statement is committed at once."""
 
     @property
     def in_transaction(self) -> bool:
@@ -62,26 +62,26 @@ class Tables:
     """The tables of one owner."""
 
     owner: str
-    steps: Sequence[str]
-    """SQL scripts: the first one makes the tables, each other one brings them to the next version.
+    migrations: Mapping[str, str]
+    """SQL scripts by name, in order: the first one makes the tables, each other one brings them to the next version.
 
-    A step that has been run is never edited; a change is one more step.
+    A migration that has been run is never edited; a change is one more migration.
     """
 
 
 def migrate(tables: Tables, database: Session) -> None:
-    """Run the steps that an owner's tables lack, all of them or none; the caller keeps other processes away.
+    """Run the migrations that an owner's tables lack, all of them or none; the caller keeps other processes away.
 
     Raises:
         ConfigError: the tables were made by a newer version of this program.
     """
     database.execute(OWNERS)
-    steps, newest = missing_steps(tables, database), len(tables.steps)
-    if not steps:
+    missing, newest = missing_migrations(tables, database), len(tables.migrations)
+    if not missing:
         return
     try:
         # A script commits a transaction that was begun before it.
-        database.executescript(";\n".join(["BEGIN IMMEDIATE", *steps]))
+        database.executescript(";\n".join(["BEGIN IMMEDIATE", *missing]))
         database.execute(SET_VERSION, (tables.owner, newest))
         if tables.owner == ENGINE:
             database.execute(f"PRAGMA user_version = {newest}")
@@ -94,16 +94,16 @@ def migrate(tables: Tables, database: Session) -> None:
         raise
 
 
-def missing_steps(tables: Tables, database: Session) -> Sequence[str]:
-    """Return the steps that an owner's tables lack. Raises ConfigError: a newer version of this program made them."""
+def missing_migrations(tables: Tables, database: Session) -> Sequence[str]:
+    """Return the migrations that an owner's tables lack. Raises ConfigError: a newer program made the tables."""
     (version,) = database.execute(VERSION, (tables.owner,)).fetchone() or (0,)
-    newest = len(tables.steps)
+    newest = len(tables.migrations)
     if version > newest:
         raise ConfigError(
             f"DATABASE_URL: the tables of {tables.owner!r} have version {version}, newer than this program,"
             f" which knows {newest}; update the program or name another file."
         )
-    return tables.steps[version:]
+    return [*tables.migrations.values()][version:]
 
 
 T = TypeVar("T")
@@ -148,7 +148,7 @@ class Connection:
             self._database.close()
 
     async def read(self, work: Work[T]) -> T:
-        """Return what `work` returns, which must not write outside of a transaction. Raises DatabaseError."""
+        """Return the result of `work`; it must not write outside of a transaction. Raises DatabaseError."""
         if not self._thread.is_alive():
             raise DatabaseError("the database is closed")
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
@@ -156,7 +156,7 @@ class Connection:
         return await future
 
     async def write(self, work: Work[T]) -> T:
-        """Do `work` in a transaction, its own or one that was begun: all of it or, on any error, nothing."""
+        """Do `work` in a transaction, a new one or the open one: all of it or, on any error, nothing."""
 
         def transaction(database: Session) -> T:
             if database.in_transaction:
@@ -245,7 +245,7 @@ def opened(database: str, **options: Any) -> Session:
 
 @dataclass(frozen=True)
 class Driver:
-    """What opens a SQLite file, as `sqlite3.connect` does, and the errors of what it opens."""
+    """A function that opens a SQLite file as `sqlite3.connect` does, and the errors that its sessions raise."""
 
     connect: Callable[..., Session] = opened
     faults: type[Exception] = sqlite3.Error
@@ -263,7 +263,7 @@ async def connect(
     Raises DatabaseError when the file cannot be opened or is no database.
     """
     try:
-        # No transaction begins by itself; what is done outside of one is committed at once.
+        # No transaction begins by itself; a statement outside of one is committed at once.
         session = driver.connect(database, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False)
     except driver.faults as fault:
         raise DatabaseError(str(fault)) from fault

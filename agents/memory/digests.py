@@ -1,4 +1,4 @@
-"""Digests that outlive what they stand for. Their key stands in no table, so rows alone confirm no guess."""
+"""Digests of names; they outlive the names. Their key is in no table, so the rows alone confirm no guess."""
 
 import hashlib
 import hmac
@@ -6,11 +6,11 @@ import os
 import secrets
 from pathlib import Path
 
-from agents.memory.connection import Session, Tables, missing_steps
+from agents.memory.connection import Session, Tables, missing_migrations
 from agents.memory.inbox import storable
 
-KEYED = Tables("digests", ("",))
-"""Has no tables; tells that no digest of an older version, which had no key, is left."""
+KEYED = Tables("digests", {"key_digests": ""})
+"""An owner without tables. Its version tells that no digest of an older version, without a key, is left."""
 COLUMNS = (("updates", "digest"), ("forgettings", "digest"), ("note_counts", "user_hash"))
 UNKEYED = 64
 """Letters of the digests of older versions; those of this one are half as long."""
@@ -23,13 +23,13 @@ class Digests:
         self._key = key
 
     def of(self, *parts: str) -> str:
-        """Return what stands for these names."""
+        """Return the digest of these names."""
         plain = hashlib.sha256("\0".join(map(storable, parts)).encode()).hexdigest()
         return self._keyed(plain)
 
     def adopt(self, session: Session) -> bool:
         """Give the digests of older versions the key, inside a transaction; tell whether there could be any."""
-        if not missing_steps(KEYED, session):
+        if not missing_migrations(KEYED, session):
             return False
         for table, column in COLUMNS:
             old = f"SELECT DISTINCT {column} FROM {table} WHERE length({column}) = {UNKEYED}"
@@ -48,7 +48,7 @@ def secret_file(path: Path) -> Path:
 
 
 def key_beside(path: Path, key: bytes | None = None) -> bytes:
-    """Return the key of a database; where there is none it gets this `key`, or a new one.
+    """Return the key of a database; a database without one gets this `key`, or a new one.
 
     The caller keeps other processes away.
     """

@@ -5,7 +5,6 @@ blocks as before. The packed bytes of blocks and of single messages are remember
 """
 
 import hashlib
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,12 +16,12 @@ from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.base import Checkpoint
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from agents.memory.packing import Packing, inflated
+from agents.memory.packing import Packing, deflated, inflated
 
-BLOCK, MOST_BLOCKS = 12, 4_000
+BLOCK, MOST_BLOCKS = 8, 4_000
 """Messages of a full block, and blocks that are remembered; a single message is one, too."""
 BLOCKS, SINGLES = "blocks ", "singles "
-"""What stands before the kind of a packed checkpoint that refers to blocks, or has single messages beside it."""
+"""Prefixes of the kind of a packed checkpoint: one with references to blocks, one with single messages beside it."""
 DIGEST = 12
 """Bytes by which a checkpoint refers to a block."""
 Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]
@@ -44,7 +43,7 @@ class HistoryBlocks:
         self._serde = serde
         self._by_digest: dict[bytes, Block] = {}
         self._by_messages: dict[tuple[int, ...], Block] = {}
-        """By the identities of its messages, which the block holds, so that no other messages get these."""
+        """Blocks by the identities of their messages, which a block holds, so that no other messages get these."""
 
     def pack(self, checkpoint: Checkpoint, serde: SerializerProtocol) -> tuple[str, bytes, list[Block]]:
         """Return the kind and the bytes of a checkpoint, and the blocks that it refers to."""
@@ -52,14 +51,14 @@ class HistoryBlocks:
         shortened = _in_histories(checkpoint, lambda talk: self._taken_out(talk, blocks, singles))
         kind, data = serde.dumps_typed(shortened)
         if singles:
-            bundle = zlib.compress(ormsgpack.packb([single.packed for single in singles]), 1)
+            bundle = deflated(ormsgpack.packb([single.packed for single in singles]))
             kind, data = SINGLES + kind, ormsgpack.packb([bundle, data])
         if blocks:
             kind, data = BLOCKS + kind, ormsgpack.packb([*(block.digest for block in blocks), data])
         return kind, data, blocks
 
     def unpack(self, kind: str, data: bytes, blocks: Sequence[Block | bytes], serde: SerializerProtocol) -> Checkpoint:
-        """Return the checkpoint; `blocks` are those that it refers to. Raises any error if bytes are broken."""
+        """Return the checkpoint; it refers to `blocks`. Raises any error if bytes are broken."""
         if kind.startswith(BLOCKS):
             kind, data = kind.removeprefix(BLOCKS), ormsgpack.unpackb(data)[-1]
         singles: Sequence[bytes] = ()
@@ -107,7 +106,7 @@ class HistoryBlocks:
 
 
 class FileSerializer(Packing):
-    """Reads what our file holds, for LangGraph's own savers, which know no blocks (`AsyncSqliteSaver(…, serde=…)`).
+    """Reads checkpoints of our file for LangGraph's own savers, which know no blocks (`AsyncSqliteSaver(…, serde=…)`).
 
     `block_of` returns a packed block by its digest, as the table `blocks` has it; None if it is not there.
     """
@@ -117,7 +116,7 @@ class FileSerializer(Packing):
         self._block_of, self._packing = block_of, Packing()
 
     def loads_typed(self, data: tuple[str, bytes]) -> object:
-        """Return what a kind and bytes stand for. Raises any error if they are broken."""
+        """Return the value of a kind and bytes. Raises any error if they are broken."""
         kind, packed = data
         # Checkpoints of older versions have the packed blocks in place of their digests.
         blocks = [self._block_of(each) or each for each in references(kind, packed)]
@@ -129,8 +128,8 @@ def _digest(packed: bytes) -> bytes:
 
 
 def references(kind: str, data: bytes) -> Sequence[bytes]:
-    """Return what a packed checkpoint refers to: the digests of blocks, or, in older files, the packed blocks."""
-    # The stored bytes may be anything; whoever unpacks them says that they are broken.
+    """Return the references of a packed checkpoint: the digests of blocks, or, in older files, the packed blocks."""
+    # The stored bytes may be anything; unpacking them reports that they are broken.
     with suppress(TypeError, ValueError):
         if kind.startswith(BLOCKS):
             return [each for each in ormsgpack.unpackb(data)[:-1] if isinstance(each, bytes)]

@@ -1,4 +1,4 @@
-"""The long-term store: LangGraph's interface over one table, whose batches are done completely or not at all."""
+"""The long-term store: LangGraph's interface over one table; a batch is done completely or not at all."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ GET = "SELECT value, created_at, updated_at FROM store WHERE prefix = ? AND key 
 # "/" is the character that follows the full stop.
 BELOW = "(prefix = :prefix OR (prefix > :prefix || '.' AND prefix < :prefix || '/'))"
 ALL = "SELECT prefix, key, value, created_at, updated_at FROM store"
-# One statement for everything and for one namespace would be served by no index.
+# No index would serve one statement for everything and for a single namespace.
 SEARCH_ALL, SEARCH = (f"{ALL} {where}ORDER BY updated_at DESC" for where in ("", f"WHERE {BELOW} "))
 PUT = """
 INSERT INTO store (prefix, key, value, created_at, updated_at) VALUES (?, ?, ?, CURRENT_TIMESTAMP, CURRENT_TIMESTAMP)
@@ -39,21 +39,23 @@ Namespace = tuple[str, ...]
 
 
 def namespace_of(user: str, *kind: str) -> Namespace:
-    """Return where the items of `user` are: ("users", user, …), with the full stops the store forbids as %2E."""
+    """Return the namespace of a user's items: ("users", user, …); full stops, which the store forbids, become %2E."""
     return "users", _escaped(user), *kind
 
 
+NUMBERS = "numbers"
+"""A user's items that only count up: the given numbers, also those of items that are taken back."""
 LINKS = "links"
-"""The items that name what is kept elsewhere of a thread: by a digest of what was said, a guess could be verified."""
+"""Items that name a thread's items elsewhere: those are deleted with it, as a digest of its text confirms a guess."""
 
 
 def namespace_of_thread(thread: str, *kind: str) -> Namespace:
-    """Return where the items of `thread` are: ("threads", thread, …)."""
+    """Return the namespace of a thread's items: ("threads", thread, …)."""
     return "threads", _escaped(thread), *kind
 
 
 async def link(store: BaseStore, thread: str, namespace: Namespace, key: str) -> None:
-    """Let an item that stands elsewhere go when its thread is forgotten; the item is put after that."""
+    """Have an item outside a thread's namespace deleted with the thread; put the item after this call."""
     await store.aput(namespace_of_thread(thread, LINKS), key, {"namespace": [*namespace]})
 
 

@@ -1,11 +1,10 @@
-"""The inbox and the transcript: what was asked and what reached the user, kept for good.
+"""The inbox and the transcript: users' messages and the lines that reached them, kept for good.
 
 Functions that take a database run in the thread of a connection, inside a transaction that is begun and ended for them.
 """
 
 import json
 import sys
-import zlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +13,7 @@ from agents.errors import UsageError
 from agents.memory import gate_log, updates
 from agents.memory.connection import Connection, Session, Work
 from agents.memory.inbox import InboxEntry, RecentThread, Status, ThreadInfo, TranscriptLine, now_ms, storable
-from agents.memory.packing import inflated
+from agents.memory.packing import deflated, inflated
 
 # A message's text moves from the inbox to the transcript when the message is first closed; `line` names its row.
 # So the text is on disk once, and `line` also says where the lines of the message begin.
@@ -57,13 +56,13 @@ SELECT id, user, text, source, received_ms, line, status, quoted FROM inbox WHER
 """
 CLOSE = "UPDATE inbox SET status = ?, turn = ?, line = ?, text = NULL, quoted = NULL WHERE id = ?"
 RECORDED_TURNS = 300
-"""How many of a thread's first turns have their record kept."""
+"""The number of a thread's first turns whose record is kept."""
 EXTEND = """
 UPDATE inbox SET text = ?, source = ?, quoted = ? WHERE thread = ? AND message_id = ? AND status = 'open'
 """
 TURNS = "SELECT message_id, turn FROM inbox WHERE thread = ? AND status <> 'open' ORDER BY turn, id"
 WITHDRAW = "DELETE FROM inbox WHERE thread = ? AND message_id = ? AND status = 'open'"
-# Each of these names the last message of a thread; where it stands among all is where the thread stands in a list.
+# Each of these names the last message of a thread; its id is the place of the thread in a list.
 NEWEST_OF_ALL = """
 SELECT id AS place, thread FROM inbox AS own WHERE id < :before AND NOT EXISTS (
     SELECT 1 FROM inbox WHERE thread = own.thread AND id > own.id) ORDER BY id DESC LIMIT :most
@@ -89,7 +88,7 @@ RECENT = f"""
 SELECT place, own.thread, received_ms FROM ({NEWEST_OF_USER}) AS own JOIN inbox ON id = place ORDER BY place DESC
 """
 FIRST_WORDS = "SELECT text FROM transcript WHERE thread = ? AND role = 'user' AND speaker = ? ORDER BY id LIMIT 3"
-# As an expression the thread leads to no index, of which all would be read: the new lines are found by their ids.
+# The expression keeps SQL from an index by thread, of which it would read all: it finds new lines by their ids.
 LATEST = """
 SELECT id, thread, at_ms FROM transcript WHERE id IN (SELECT max(id) FROM transcript
     WHERE id > coalesce(?1, (SELECT max(id) FROM transcript) - 10000, 0) GROUP BY thread || '') ORDER BY id
@@ -159,10 +158,10 @@ def _close(database: Session, entry: InboxEntry, lines: Sequence[TranscriptLine]
 
 
 def _record(database: Session, letter: int, record: str, *, is_first: bool) -> None:
-    """Add a line to the record of a message: one that was tried again has a line for each try."""
+    """Add a line to the record of a message: a message that was tried again has a line for each try."""
     earlier = None if is_first else database.execute(RECORDED, (letter,)).fetchone()
     lines = [_unpacked(*earlier), record] if earlier else [record]
-    database.execute(RECORD, (letter, zlib.compress("\n".join(filter(None, lines)).encode(), 1)))
+    database.execute(RECORD, (letter, deflated("\n".join(filter(None, lines)).encode())))
 
 
 def _unpacked(record: str | None, packed: bytes | None) -> str | None:
@@ -202,7 +201,7 @@ Answered = tuple[InboxEntry | None, Sequence[TranscriptLine]]
 
 
 class Transcript:
-    """Keep inbox and transcript in SQLite; what a method has returned from survives a power cut."""
+    """Keep inbox and transcript in SQLite; a write survives a power cut once its method has returned."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -210,7 +209,7 @@ class Transcript:
     async def accept(self, entry: InboxEntry, update_ids: Sequence[int] = ()) -> InboxEntry:
         """Put a message into the inbox and return it as stored; do nothing when it is there already.
 
-        The messenger's updates that it is made of are closed with it. Raises UsageError when the id was used for
+        The messenger's updates that make it up are closed with it. Raises UsageError when the id was used for
         another text, or a name is unfit for storage.
         """
         entry = _checked(entry)
@@ -224,9 +223,9 @@ class Transcript:
         return await self._connection.write(accept)
 
     async def extend(self, entry: InboxEntry, update_ids: Sequence[int] = ()) -> bool:
-        """Give an open message of the inbox another text, source and what it refers to; False if it is not open.
+        """Give an open message of the inbox another text, source and quotation; return False if it is not open.
 
-        The messenger's updates that came to it are closed with it.
+        The messenger's updates that were added to it are closed with it.
         """
         entry = _checked(entry)
 
@@ -240,7 +239,7 @@ class Transcript:
         return await self._connection.write(extend)
 
     async def withdraw(self, thread: str, message_id: str) -> None:
-        """Take an open message out of the inbox that will not be answered; its updates are closed."""
+        """Remove an open message that will not be answered from the inbox, and close its updates."""
 
         def withdraw(database: Session) -> None:
             place = storable(thread), storable(message_id)
@@ -283,12 +282,11 @@ class Transcript:
         guess: gate_log.GateOutcome | None = None,
         beside: Sequence[Work[object]] = (),
     ) -> None:
-        """Append the user's text and then `lines`, as far as they are not there yet, and set the outcome.
+        """Append the user's text and then `lines`, as far as they are missing, and set the outcome.
 
         The same transaction stores the record (one line) of one of the first turns, the outcome of the gate's guess,
-        and what is `beside`: the state, the deletion to which the user has agreed. The updates that the message is made
-        of stay open until a door has shown the outcome (`Updates.settle`). `lines` count as written for this message
-        and turn.
+        and the work `beside`: the state, the deletion to which the user has agreed. The message's updates stay open
+        until a door has shown the outcome (`Updates.settle`). `lines` count as written for this message and turn.
 
         Raises:
             UsageError: the message was never accepted.
@@ -314,7 +312,7 @@ class Transcript:
     async def restore(self, thread: str, messages: Sequence[Answered], *, adds: bool = False) -> bool:
         """Store a thread that was answered elsewhere, all of it or nothing; False if there is such a thread.
 
-        With `adds` it is a part of a thread that may be there, and goes behind what was said.
+        With `adds` the thread may exist; the messages go behind its own.
 
         Raises UsageError when a name is unfit for storage.
         """
@@ -337,7 +335,7 @@ class Transcript:
         return await self._connection.write(restore)
 
     async def take_back(self, thread: str, message_id: str) -> None:
-        """Delete a line that `tell` has appended and that did not reach the user."""
+        """Delete a line of `tell` that did not reach the user."""
         place = storable(thread), storable(message_id)
         await self._connection.execute("DELETE FROM transcript WHERE thread = ? AND message_id = ?", place)
 
@@ -381,12 +379,12 @@ class Transcript:
         return [ThreadInfo(*row) for row in await self._connection.execute(THREADS.format(which), values)]
 
     async def thread(self, thread: str) -> ThreadInfo | None:
-        """Return what a list tells of one thread; None if nobody wrote there."""
+        """Return the list entry of one thread; None if nobody wrote there."""
         rows = await self._connection.execute(THREADS.format(NEWEST_OF_THREAD), {"thread": storable(thread)})
         return ThreadInfo(*rows[0]) if rows else None
 
     async def recent(self, user: str, before: int | None, most: int) -> list[RecentThread]:
-        """Return a user's threads before a place in the list of all, the one written to last first; `most` of them."""
+        """Return at most `most` threads of a user before a place in the list of all, the one written to last first."""
 
         def read(database: Session) -> list[RecentThread]:
             rows = database.execute(RECENT, {**_page(before, most), "user": storable(user)}).fetchall()
@@ -424,7 +422,7 @@ class Transcript:
     async def erase_part(self, thread: str, user: str, note: str) -> bool:
         """Delete a user's words in a thread and the answers to them, inbox included; False if there were none.
 
-        `note` is the key of a line's metadata that names the user whom a line was for.
+        `note` is the metadata key under which a line names its user.
         """
 
         def delete(database: Session) -> int:

@@ -1,4 +1,4 @@
-"""The undo log: what each call of a tool has written, so that the user can take it back for a day."""
+"""The undo log: the writes of each tool call, so that the user can take them back for a day."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -7,7 +7,7 @@ from typing import Any
 
 from agents.memory.connection import Connection, Session
 from agents.memory.inbox import storable
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 
 Changes = Mapping[str, tuple[Any, Any]]
 """The value of each item before and after, by the item's key; None where the item did not exist."""
@@ -52,15 +52,15 @@ AND (json_type(record, '$.items.form') IS NOT NULL OR json_type(record, '$.items
 """
 OF_SETTINGS = "DELETE FROM undo_log WHERE user = ? AND json_type(record, '$.items.settings') IS NOT NULL"
 LEFT = "\x1f"
-"""Stands for the message that takes a write back whose turn the conversation has left."""
+"""In `undone_by`, in place of a message: the conversation has gone back behind the write's turn."""
 FORGOTTEN = "forgotten"
-"""Stands for the tool where something was deleted for good without a tool."""
+"""In place of the tool's name: something was deleted for good without a tool."""
 DAY_MS = 24 * 3600 * 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToolWrite:
-    """A call that writes, its user, and the place where it was made."""
+    """A writing call, its user, and the place of the call."""
 
     thread: str
     user: str
@@ -79,13 +79,13 @@ class LoggedWrite:
     tool: str
     call: str
     record: Json
-    """`items`: the changes by the name of their kind; or `args`, `object`, `text`: the call and what it answered."""
+    """`items`: the changes by the name of their kind; or `args`, `object`, `text`: the call and its result."""
     message: str = ""
     turn: int = 0
     """0 while the message is being answered."""
     at_ms: int = 0
     undone_by: str = ""
-    """The message that has taken it back, or `LEFT`; empty: it stands."""
+    """The message that has taken the write back, or `LEFT`; empty: the write stands."""
 
     @property
     def is_undone(self) -> bool:
@@ -94,15 +94,15 @@ class LoggedWrite:
 
 
 class UndoLog:
-    """Keep in SQLite what was written within the last day; `now` tells the Unix time in seconds."""
+    """Keep the writes of the last day in SQLite; `now` tells the Unix time in seconds."""
 
     def __init__(self, connection: Connection, now: Callable[[], float]) -> None:
         self._connection, self._now = connection, now
 
     async def enter(self, write: ToolWrite, kind: str, changes: Changes) -> None:
-        """Enter what a call is about to change in items of a kind; what is entered already stays.
+        """Enter the changes that a call is about to make in items of a kind; entries that exist stay.
 
-        A call that is repeated after a crash would take its own work for what was there before.
+        A call that is repeated after a crash would take its own work for the values before it.
         """
 
         def merged(record: Json) -> Json:
@@ -122,7 +122,7 @@ class UndoLog:
         await self.note(write, {})
 
     async def changes(self, write: ToolWrite, kind: str) -> Changes:
-        """Return what a call was about to change in items of a kind before this try; empty if that was nothing."""
+        """Return the changes that earlier tries of a call were about to make in items of a kind."""
         rows = await self._connection.execute(OF_CALL, _values(write))
         items = json.loads(rows[0][0]).get("items", {}) if rows else {}
         return {key: (before, after) for key, (before, after) in items.get(kind, {}).items()}
@@ -130,7 +130,7 @@ class UndoLog:
     async def claim(self, thread: str, user: str, by: str, message: str | None, *, gone: bool) -> list[LoggedWrite]:
         """Give the writes of one message, the latest first, to the message that takes them back.
 
-        `message` None: of the last one in the thread that wrote; with `gone` only if that one deleted or changed
+        `message` None: of the thread's last writing message; with `gone` only if that one deleted or changed
         something. The same message always claims the same writes, so that an undo that was cut off goes on with them.
         """
         since = self._now_ms() - DAY_MS
@@ -150,7 +150,7 @@ class UndoLog:
         return await self._connection.write(claim)
 
     async def writes(self, thread: str, user: str) -> list[LoggedWrite]:
-        """Return what was written for a user in a thread within the last day, oldest first."""
+        """Return the writes for a user in a thread within the last day, oldest first."""
         rows = await self._connection.execute(WRITES, (storable(thread), storable(user), self._now_ms() - DAY_MS))
         return [
             LoggedWrite(id, speaker, tool, call, json.loads(record), message, turn, at_ms, undone_by)
@@ -158,26 +158,26 @@ class UndoLog:
         ]
 
     async def mark(self, write: LoggedWrite, undone_by: str) -> None:
-        """Note what has taken a write back; empty: it stands again."""
+        """Note the message that has taken a write back; empty: the write stands again."""
         values = undone_by, write.id
         await self._connection.write(lambda database: database.execute(MARK, values).rowcount)
 
     async def erase(self, thread: str, users: set[str]) -> None:
-        """Delete what was written in a thread, and by the users."""
+        """Delete the writes in a thread, and those of the users."""
         await self._connection.execute("DELETE FROM undo_log WHERE thread = ?", (storable(thread),))
         for user in users:
             await self._connection.execute("DELETE FROM undo_log WHERE user = ?", (storable(user),))
 
     async def erase_part(self, thread: str, user: str) -> None:
-        """Delete what was written in a thread for a user."""
+        """Delete the writes in a thread for a user."""
         await self._connection.execute(OF_USER, (storable(thread), storable(user)))
 
     async def erase_forms(self, user: str) -> None:
-        """Delete what was written in a user's forms, and what was remembered of them."""
+        """Delete the writes to a user's forms and facts."""
         await self._connection.execute(OF_FORMS, (storable(user),))
 
     async def erase_settings(self, user: str) -> None:
-        """Delete what was written in a user's settings."""
+        """Delete the writes to a user's settings."""
         await self._connection.execute(OF_SETTINGS, (storable(user),))
 
     async def _enter(self, write: ToolWrite, change: Callable[[Json], Json]) -> None:

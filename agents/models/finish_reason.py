@@ -1,4 +1,4 @@
-"""Why a reply ended, in every wire form: `finish_reasons.toml` is the table."""
+"""Reasons why a reply ended, in every wire form: `finish_reasons.toml` is the table."""
 
 import logging
 import tomllib
@@ -7,14 +7,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-Ending = Literal["whole", "cut", "refused", "paused", "failed"]
-Form = Mapping[str, Mapping[str, Ending]]
-"""What words mean, by the path at which they stand in a chunk's metadata."""
+ReplyEnd = Literal["whole", "cut", "refused", "paused", "failed"]
+Form = Mapping[str, Mapping[str, ReplyEnd]]
+"""The meanings of words, by their path in a chunk's metadata."""
 OTHER = "other"
-"""In a form: all words that it does not name."""
+"""In a form: all other words."""
 NO_FORMS = ("kinds", "parts")
 ENDED, PRICED = "stream_ended", "stream_priced"
-"""Metadata of a chunk: the mark behind the last piece has come; so has the price, which comes behind all pieces."""
+"""Metadata of a chunk: the mark after the last piece has come; the usage has come, which follows all pieces."""
 LOG = logging.getLogger(__name__)
 
 
@@ -23,8 +23,8 @@ def is_known(kind: str) -> bool:
     return kind in _table()["kinds"]
 
 
-def ending_in(metadata: Mapping[str, Any], kind: str) -> Ending | None:
-    """Return how a reply ended, as the metadata of a chunk says it in the form of a kind of provider."""
+def reply_end_in(metadata: Mapping[str, Any], kind: str) -> ReplyEnd | None:
+    """Return the end of a reply by the metadata of a chunk, in the form of a kind of provider."""
     for path, words in _form(kind).items():
         value: Any = metadata
         for key in path.split("."):
@@ -40,15 +40,15 @@ def ending_in(metadata: Mapping[str, Any], kind: str) -> Ending | None:
     return None
 
 
-def _by_parts(word: str) -> Ending | None:
-    """Return what a word means that no form names, as far as its parts say it."""
-    parts: Mapping[Ending, Sequence[str]] = _table()["parts"]
+def _by_parts(word: str) -> ReplyEnd | None:
+    """Return the meaning of a word that no form names, as far as its parts tell it."""
+    parts: Mapping[ReplyEnd, Sequence[str]] = _table()["parts"]
     return next((ending for ending, known in parts.items() if any(part in word for part in known)), None)
 
 
 @cache
 def log_once(kind: str, text: str) -> None:
-    """Log what replies of a kind of provider are like, once in a process."""
+    """Log a remark on the replies of a kind of provider, once in a process."""
     LOG.warning("%s: %s", kind, text)
 
 
@@ -65,6 +65,6 @@ def _form(kind: str) -> Form:
     return {path: _words(words) for name in names for path, words in table[name].items()}
 
 
-def _words(row: Mapping[Any, Any]) -> Mapping[str, Ending]:
+def _words(row: Mapping[Any, Any]) -> Mapping[str, ReplyEnd]:
     named = {word: ending for ending, words in row.items() if ending != OTHER for word in words}
     return {**named, OTHER: row[OTHER]}

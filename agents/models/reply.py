@@ -40,33 +40,33 @@ from prompts import FALLBACK, phrase, prompt
 
 TRIES = 3
 BREATH = 16
-"""Chunks after which everything else in the process has its turn."""
+"""Chunks between two turns for all other tasks of the process."""
 NO_USAGE = UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0)
 LOG = logging.getLogger(__name__)
 GIVEN = frozenset(["temperature", "reasoning_effort", "reasoning", "parallel_tool_calls", "id_slot", "grammar"])
-"""What is in requests only if the operator says so."""
+"""Parts of requests that only an operator can add."""
 
 
 @dataclass(frozen=True)
 class Listener:
-    """Where the events of a model call and the pieces of its text go."""
+    """The receiver of a model call's events and of the pieces of its text."""
 
     speaker: str
     emit: Callable[[Event], None]
-    hear: Callable[[str], None] = lambda _: None
+    feed: Callable[[str], None] = lambda _: None
     take_back: Callable[[], None] = lambda: None
-    """Called when the pieces heard so far turn out to be the model's thinking."""
+    """Called when the pieces so far turn out to be the model's thinking."""
     role: str = ""
-    """Whose models are asked, where that is not the speaker's name."""
+    """The role of the models, if that is not the speaker's name."""
     thread: str = ""
     may_be_silent: bool = False
-    """Whether the reply may say nothing, since the user sees something else."""
+    """Whether the reply may be empty, since the user sees something else."""
     words: Sequence[str] = ()
-    """The words of which the reply is to be one; only its first word counts."""
+    """The only words that the reply may be; its first word counts."""
 
     @property
     def cache_key(self) -> str:
-        """The key that this role's calls in this thread share: requests with one key reach one host. 32 hex digits."""
+        """The key of all calls of this role in this thread: requests with one key reach one host. 32 hex digits."""
         name = f"{self.role or self.speaker}\n{self.thread}"
         return hashlib.sha256(name.encode()).hexdigest()[:32] if self.thread else ""
 
@@ -77,14 +77,15 @@ async def reply(
     """Return the first sound reply of the models in `chain`.
 
     A broken reply is asked for again, up to 3 times in all (2 if it was garbled) and within `RETRIED_FOR` seconds. A
-    refused request is made again without what it can do without. Any other failure passes on to the next model. The
+    refused request is made again without its optional parts. Any other failure passes on to the next model. The
     first piece comes within the first model's patience and `RETRIED_FOR`. Raises ModelUnavailable: no model answered.
     """
     outcome = Replied(speaker=listener.speaker, role=listener.role or listener.speaker)
     try:
         message = await _hooked(chain, messages, tools, listener)
         calls = [(call["name"], call["args"]) for call in message.tool_calls]
-        outcome = outcome.model_copy(update={"text": message.text, "calls": calls})
+        is_unsure = notes_of(message).get("unsure", False)
+        outcome = outcome.model_copy(update={"text": message.text, "calls": calls, "is_unsure": is_unsure})
         return message
     except ModelUnavailable as failure:
         outcome = outcome.model_copy(update={"trouble": failure.trouble})
@@ -120,16 +121,16 @@ async def _first_sound(
                 asked = model = first.in_form
                 before = frozenset(model.form.without)
                 if tries.troubles:
-                    # What fails late must not be waited for anew.
+                    # After a late failure the whole patience must not begin anew.
                     asked = replace(model, first_seconds=min(model.patience, tries.seconds_left), cold_seconds=0)
                 try:
                     return await ask(asked, tries.messages, tools, listener, answered)
                 except Exception as failure:
                     if not tries.again(model, failure, before):
                         break
-            # Each refusal that teaches something leaves less to be refused.
+            # Each refusal that teaches something leaves fewer parts to refuse.
             left -= not tries.has_learnt
-    # This is the one trouble that the caller can do something about.
+    # The caller can do something about this trouble alone.
     trouble = "too_long" if "too_long" in tries.troubles else tries.troubles[-1]
     raise ModelUnavailable(
         trouble, chain[-1].name, "; ".join(dict.fromkeys(tries.causes)), tries.overflow
@@ -137,7 +138,7 @@ async def _first_sound(
 
 
 def _names(model: Model, messages: Sequence[AnyMessage]) -> set[str]:
-    """Return the names of what a request has that its server may refuse; a model of this process refuses nothing."""
+    """Return the names of a request's parts that its server may refuse; a model of this process refuses none."""
     if isinstance(model.chat, LocalChat):
         return set()
     has_calls = any(isinstance(message, AIMessage) and message.tool_calls for message in messages)
@@ -146,7 +147,7 @@ def _names(model: Model, messages: Sequence[AnyMessage]) -> set[str]:
 
 
 class _Tries:
-    """What went wrong so far, and whether a model is asked again. The user waits since `_begun`."""
+    """The failures so far, and the choice to ask a model again. The user waits since `_begun`."""
 
     def __init__(self, patience: float, messages: Sequence[AnyMessage], tools: Sequence[ToolSchema]) -> None:
         self.messages, self._tools = messages, tools
@@ -154,9 +155,9 @@ class _Tries:
         self.causes: list[str] = []
         self.overflow: Overflow | None = None
         self.failure: Exception | None = None
-        """The last one that was its provider's."""
+        """The last failure of a provider."""
         self.has_learnt = False
-        """Whether the last failure was a refusal of something that the next request does without."""
+        """Whether the last failure was a refusal, and the next request does without the refused part."""
         self._begun, self._patience, self._refusal = _now(), patience, ""
 
     @property
@@ -164,9 +165,9 @@ class _Tries:
         return max(RETRIED_FOR, self._patience - (_now() - self._begun))
 
     def again(self, model: Model, failure: Exception, before: Collection[str]) -> bool:
-        """Note a failure; tell whether the model is asked again, once it is known to be no error of ours.
+        """Note a failure and tell whether the model is asked again; raise it if it is an error of ours.
 
-        `before` is what the request did without.
+        `before` are the names that the request did without.
         """
         self.has_learnt, waited = False, _now() - self._begun
         if isinstance(failure, GarbledReply):
@@ -175,7 +176,7 @@ class _Tries:
         if isinstance(failure, BrokenReply):
             cause = failure.__cause__
             self._note("busy", model, f"a broken reply ({cause_of(cause or failure)})")
-            # A server that reads a long prompt for the first time keeps what it has read, and goes on with it.
+            # A server that reads a long prompt for the first time keeps the part that it has read, and goes on there.
             is_cold = model.cold_seconds and not model.has_begun
             is_patient = waited <= (self._patience if is_cold else RETRIED_FOR)
             return self._does_without(model, cause, before) or is_patient
@@ -200,7 +201,7 @@ class _Tries:
         return self._does_without(model, failure, before)
 
     def _does_without(self, model: Model, failure: BaseException | None, before: Collection[str]) -> bool:
-        """Leave out of the next request what a server or its client refuses; tell whether there is anything."""
+        """Leave the parts that a server or its client refuses out of the next request; tell whether there are any."""
         if failure is None or not is_refusal(failure):
             return False
         learnt: Collection[str] = model.change_form() if is_other_form(failure, model.wire) else ()
@@ -216,7 +217,7 @@ class _Tries:
         return True
 
     def _learns(self, model: Model, names: Collection[str]) -> bool:
-        """Tell the operator what is left out from now on; tell whether there is anything."""
+        """Tell the operator the names that are left out from now on; return whether there are any."""
         self.has_learnt = bool(names)
         if names:
             though = ", although LLM_PARAMETERS sets it" if GIVEN & {*names} else ""
@@ -231,7 +232,7 @@ class _Tries:
 
 @cache
 def instructions(lang: str) -> str:
-    """Return what no answer should repeat: the lines of our own prompts, without what dialogs say of themselves."""
+    """Return the texts that no answer should repeat: lines of our own prompts, without the dialogs' own."""
     prompts = [prompt(name, lang, helpers="", tools="") for name in ("dialog", "supervisor")]
     return "\n".join(line for text in prompts for line in text.splitlines() if len(line) >= ECHO)
 
@@ -247,7 +248,7 @@ async def ask(
     listener: Listener,
     answered: Callable[[], None] = lambda: None,
 ) -> AIMessage:
-    """Return the reply of one model, which is asked once; it is told as a model call.
+    """Ask one model once and return its reply, with the events of a model call.
 
     `answered` is called when the reply begins.
 
@@ -275,7 +276,7 @@ async def ask(
         async with silence:
             await _take_all(chunks, streamed, model, listener, silence, answered)
         if rest := streamed.end():
-            listener.hear(rest)
+            listener.feed(rest)
         if not listener.words:
             model.habits["endless"] = (model.habits.get("endless", 0) + 1) * streamed.is_endless
         message = streamed.message(may_be_silent=listener.may_be_silent)
@@ -294,7 +295,7 @@ async def ask(
         raise
     finally:
         if isinstance(chunks, AsyncGenerator):
-            # What still comes is of no use: the server should not go on with it.
+            # The rest is of no use: the server should not go on with it.
             await chunks.aclose()
     listener.emit(ended := _ended(model, listener, begun, message))
     _learn(model, prompt, tools, ended.input_tokens)
@@ -302,14 +303,14 @@ async def ask(
 
 
 def _answer_text(model: Model, messages: Sequence[AnyMessage], tools: Sequence[ToolSchema]) -> AnswerText:
-    """Return what reads the model's answer: it knows the tools, and what the model was given to read."""
+    """Return the reader of the model's answer: it knows the tools, and the texts that the model was given."""
     read = "\n".join(message.text for message in messages if isinstance(message, HumanMessage | ToolMessage))
     lang = notes_of(messages[0]).get("lang", FALLBACK)
     return AnswerText(headless=model.is_headless, offer=Offer(tools, read), instructions=instructions(lang))
 
 
 def _learn(model: Model, prompt: Sequence[AnyMessage], tools: Sequence[ToolSchema], tokens: int | None) -> None:
-    """Hold the estimate of tokens against what was counted; nobody needs it for a model whose window is not known."""
+    """Correct the estimate of tokens by a provider's count; without a known window nobody needs the estimate."""
     if tokens and model.window.size is not None and not any(map(_pictures, prompt)):
         model.window.learn(texts(prompt, tools), tokens)
 
@@ -322,7 +323,7 @@ async def _take_all(
     silence: asyncio.Timeout,
     answered: Callable[[], None],
 ) -> None:
-    """Take the chunks of a reply until it is over, or what still comes is of no use; each one ends a silence."""
+    """Take the chunks of a reply until it is over, or the rest is of no use; each chunk ends a silence."""
     count, begun, loop = 0, time.perf_counter(), asyncio.get_running_loop()
     task = asyncio.current_task()
     cancelled = task.cancelling() if task else 0
@@ -348,7 +349,7 @@ async def _take_all(
 
 
 def _hear(model: Model, streamed: StreamedReply, chunk: AIMessageChunk, listener: Listener) -> None:
-    """Pass on what may be shown of a chunk; what was shown before turns out to be thinking when only that closes."""
+    """Pass on a chunk's text for the user; earlier text was thinking if a closing tag comes without an opening one."""
     before, had_thoughts = streamed.text.answer, streamed.has_thoughts
     shown = streamed.take(chunk)
     if len(streamed.text.answer) < len(before) + len(shown):
@@ -356,7 +357,7 @@ def _hear(model: Model, streamed: StreamedReply, chunk: AIMessageChunk, listener
         if before:
             listener.take_back()
     if shown:
-        listener.hear(shown)
+        listener.feed(shown)
     if streamed.has_thoughts and not had_thoughts:
         listener.emit(ModelThinking(speaker=listener.speaker, model=model.name))
 
@@ -379,7 +380,7 @@ def _pictures(message: AnyMessage) -> Sequence[object]:
 
 
 def _showing(message: AnyMessage) -> AnyMessage:
-    """Return the message with its pictures behind the words that they stand beside."""
+    """Return the message with its pictures behind its words."""
     if not (pictures := _pictures(message)):
         return message
     blocks: list[Mapping[str, object]] = [TextContentBlock(type="text", text=message.text)] if message.text else []

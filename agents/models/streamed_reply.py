@@ -1,4 +1,4 @@
-"""One reply of any provider while it streams: what may be shown of it at once, and the checked message in the end."""
+"""One reply of any provider while it streams: its text for the user at once, and the checked message in the end."""
 
 import json
 import re
@@ -17,22 +17,22 @@ from agents.errors import BrokenReply, GarbledReply, UselessReply
 from agents.language.text.repetition import REPEATS, Repetition
 from agents.models import MOST_CHARACTERS
 from agents.models.answer import AnswerText
-from agents.models.finish_reason import ENDED, PRICED, Ending, ending_in, is_known, log_once
+from agents.models.finish_reason import ENDED, PRICED, ReplyEnd, is_known, log_once, reply_end_in
 from agents.models.text_calls import decoded
 from agents.models.thinking import CALL_FIELDS, FIELDS, SIGNATURES, THINKING_FIELDS, CarriedParts
 
 _HALF = re.compile("[\ud800-\udfff]")
 HIDDEN = ("tool_calls", "refusal", FIELDS, CALL_FIELDS, SIGNATURES)
-"""Fields of a chunk beside its text that no message keeps as they are."""
+"""Fields of a chunk beside its text that no message keeps unchanged."""
 CUT = "cut"
-"""Metadata of a message whose text is not whole: the code of the `error` event that says so."""
+"""Metadata of a message with a text that is not whole: the code of the `error` event for it."""
 DIGITS_OF_64_BITS = 19
 NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 """U+0000 as JSON writes it."""
 MOST_COUNTED = 10**9
-"""Tokens of a prompt or a reply; no database keeps any number."""
+"""The most tokens of a prompt or a reply; a database does not keep every number."""
 LOOP: Literal["loop"] = "loop"
-"""What ends a reply that repeats itself."""
+"""The end of a reply that repeats itself."""
 
 
 @dataclass
@@ -42,10 +42,10 @@ class _Call:
     index: int | str | None
     args: list[str] = field(default_factory=list)
     fields: dict[str, object] = field(default_factory=dict)
-    """What the server writes beside it."""
+    """The server's own fields beside the call."""
 
     def continues(self, piece: ToolCallChunk) -> bool:
-        """Whether a piece belongs to this call: some servers repeat its name and id, some number all calls 0."""
+        """Tell whether a piece belongs to this call: some servers repeat its name and id, some number all calls 0."""
         if not piece["name"] and not piece["id"]:
             return True
         if piece["index"] != self.index or (piece["id"] or self.id) != self.id:
@@ -55,7 +55,7 @@ class _Call:
 
 
 def _add(calls: list[_Call], piece: ToolCallChunk, fields: Mapping[str, object]) -> None:
-    """Add a piece and what stands beside it to the call that it continues, or begin a call with it."""
+    """Add a piece and the fields beside it to the call that it continues, or begin a call with it."""
     numbered = [call for call in calls if piece["index"] is not None and call.index == piece["index"]]
     call = next(reversed(numbered or calls), None)
     if call is None or not call.continues(piece):
@@ -72,7 +72,7 @@ def _whole_characters(text: str) -> str:
 
 
 def _believed(usage: Mapping[str, object]) -> dict[str, object]:
-    """Return what a reply cost; a count that cannot be is none."""
+    """Return the usage of a reply; an impossible count becomes 0."""
     return {name: _believed(part) if isinstance(part, Mapping) else _count(part) for name, part in usage.items()}
 
 
@@ -81,7 +81,7 @@ def _count(value: object) -> int:
 
 
 def _storable_number(digits: str) -> int | str:
-    """Return a whole number of an argument; what a state cannot keep stays a text, which the tool's schema reads."""
+    """Return a whole number of an argument; one too long for a state stays a text, which the tool's schema reads."""
     return int(digits) if len(digits) < DIGITS_OF_64_BITS else digits
 
 
@@ -91,14 +91,14 @@ def _tool_call(call: _Call) -> ToolCall:
         args = json.loads(NUL.sub(r"\1", "".join(call.args)).strip() or "{}", parse_int=_storable_number)
         # Some servers write the object as JSON within a JSON text.
         args = json.loads(args or "{}", parse_int=_storable_number) if isinstance(args, str) else args
-        # JSON has no numbers without an end; no provider takes them back.
+        # JSON has no infinity and no NaN; no provider takes them back.
         written = _whole_characters(json.dumps(args, ensure_ascii=False, allow_nan=False))
         args = json.loads(written, parse_int=_storable_number)
     except (ValueError, RecursionError):
         raise BrokenReply(f"arguments of {call.name!r} are not JSON") from None
     if not call.name or not isinstance(args, dict):
         raise BrokenReply(f"call of {call.name!r} is not a name with a JSON object")
-    # Some providers give no id, some give one id again and again, and the ledger of done work goes by it.
+    # Some providers give no id, some give one id again and again, and the ledger of done writes goes by the id.
     # Nine letters and digits are the form that every provider takes back.
     id = "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(9))
     return ToolCall(name=_whole_characters(call.name), args=args, id=id, type="tool_call")
@@ -107,7 +107,7 @@ def _tool_call(call: _Call) -> ToolCall:
 class StreamedReply:
     """Takes the chunks of a reply into `text`. It may have `longest` characters, and say the same `repeats` times.
 
-    `model` is the name of who makes it; `says_why`: this model has said before why its replies ended.
+    `model` is the name of its model; `says_why`: this model has given reasons for the ends of its replies before.
     """
 
     def __init__(
@@ -125,26 +125,26 @@ class StreamedReply:
         self.text = text or AnswerText()
         self.has_thoughts = False
         self.is_done = False
-        """Whether nothing that still comes is of use."""
+        """Whether the rest of the stream is of no use."""
         self._calls: list[_Call] = []
         self._carried = CarriedParts()
         self._extras: dict[str, object] = {}
         self._usage: UsageMetadata | None = None
-        self.ending: Ending | Literal["loop"] | None = None
-        """How it ended, as the provider says, or as it was ended here."""
+        self.ending: ReplyEnd | Literal["loop"] | None = None
+        """The end of the reply, as the provider says, or as this class has decided."""
         self._refusal = self._half = ""
         self._id: str | None = None
         self._size = 0
         self._has_text = self._has_ended = self._is_priced = False
 
     def take(self, chunk: AIMessageChunk) -> str:
-        """Return what may be shown now that this chunk has come. Raises GarbledReply: no user could read it."""
+        """Take a chunk; return the text for the user now. Raises GarbledReply: no user could read it."""
         self._id, text = self._id or chunk.id, str(chunk.text)
         self._take_metadata(chunk)
         thoughts = self._carried.take(chunk)
         self._size += thoughts + len(text) + sum(len(piece["args"] or "") for piece in chunk.tool_call_chunks)
         if self._size > self._longest:
-            # No piece is read that is longer than a whole reply.
+            # Of a piece that is longer than a whole reply, the rest is not read.
             text = text[: self._longest]
             self.cut()
         if thoughts and not self._has_text:
@@ -153,7 +153,7 @@ class StreamedReply:
         beside: Sequence[Mapping[str, object]] = chunk.additional_kwargs.get(CALL_FIELDS) or ()
         for piece, fields in zip(chunk.tool_call_chunks, chain(beside, repeat({})), strict=False):
             _add(self._calls, piece, fields)
-        # The end of an answer is mostly the end of the reply, which tells what it cost.
+        # The end of an answer is mostly the end of the reply, which has the usage.
         self.is_done = self.is_done or (self.text.is_over and bool(text.strip()))
         shown = self.text.feed(self._characters(text))
         self._has_text = self._has_text or bool(text)
@@ -168,7 +168,7 @@ class StreamedReply:
         self.ending, self.is_done = ending, True
 
     def end(self) -> str:
-        """Return what was held back, now that the last chunk has come. Raises GarbledReply: no user could read it."""
+        """Return the text that was held back until the last chunk. Raises GarbledReply: no user could read it."""
         # A limit that is met inside the thinking leaves no answer.
         return "" if self._is_cut and self.text.is_thinking else self.text.rest(is_cut=self._is_cut)
 
@@ -176,8 +176,8 @@ class StreamedReply:
         """Return the reply as a message, once it is certain that it is complete; a silent one may be empty.
 
         LangChain repairs cut JSON and would run a tool with half its arguments. So the raw arguments must be whole JSON
-        objects, and the provider must have said why the reply ended. If its form is not known, or it never says why,
-        the end of its stream is enough. A call that was cut is left out; the message says that it is not whole.
+        objects, and the provider must have given the reason of the end. If its form is not known, or it never gives
+        one, the end of its stream is enough. A call that was cut is left out; the message says that it is not whole.
 
         Raises:
             BrokenReply: the reply broke off, is empty, or carries arguments that are not a JSON object.
@@ -222,7 +222,7 @@ class StreamedReply:
 
     @property
     def _is_taken(self) -> bool:
-        """Whether the reply counts although nothing says why it ended; the log tells it once."""
+        """Whether the reply counts without a reason of its end; the log tells that once."""
         is_taken = not self.says_why and (self._has_ended or not is_known(self._kind))
         if is_taken:
             log_once(
@@ -232,7 +232,7 @@ class StreamedReply:
 
     def _take_metadata(self, chunk: AIMessageChunk) -> None:
         if metadata := chunk.response_metadata:
-            if ending := ending_in(metadata, self._kind):
+            if ending := reply_end_in(metadata, self._kind):
                 self.ending, self.says_why = ending, True
             self._has_ended = self._has_ended or bool(metadata.get(ENDED))
             self._is_priced = self._is_priced or bool(metadata.get(PRICED))

@@ -1,10 +1,12 @@
-"""Questions of tools to the user: how one is shown, how the next message answers it, how it is left.
+"""Questions of tools to the user: a question is shown, answered by the next message, or left.
 
-The node that ran the tool shows the question; the node `ask` is where the graph waits. Nothing before it runs
-again, whenever the answer comes and in whatever process.
+The node that ran the tool shows the question; the graph waits in the node `ask`. Nothing before it runs again, even if
+the answer comes days later in another process.
 """
 
-from langchain_core.messages import ToolMessage
+from collections.abc import Sequence
+
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
@@ -14,9 +16,9 @@ from agents.conversation.switch import is_elsewhere
 from agents.events import Message, ToolEnd, ToolRequest
 from agents.language.identifiers import Aliases, masked
 from agents.state import State, holder_of
-from agents.state.message_notes import LEFT, notes, with_notes
-from agents.state.person import Heard
-from agents.state.talk import Json, Pending
+from agents.state.message_notes import LEFT, notes, notes_of, with_notes
+from agents.state.person import UserMessage
+from agents.state.speaker_state import Json, Pending
 from agents.toolkit import questions
 from agents.toolkit.client_tools import matched, waiting_for_client
 from agents.toolkit.confirmation import mark_of
@@ -24,13 +26,13 @@ from agents.toolkit.context import Context
 from agents.toolkit.questions import AnswerReading
 from agents.toolkit.questions.options import CONFIRM
 from agents.toolkit.result import schema_of, written
-from agents.toolkit.shelf import tool_named
 from agents.toolkit.speaker import Speakers
+from agents.toolkit.tool_search import tool_named
 from agents.toolkit.traits import CLIENT, Traits, traits_of
 from prompts import phrase
 
 LEFT_TEXTS = {CONFIRM: "confirm_left", CLIENT: "client_silent"}
-"""What a speaker reads of a call that was left, by the kind of its question."""
+"""The result of a call that the user has left, for the speaker, by the kind of its question."""
 LONGEST_ASKED = 600
 """Characters of a question that a history keeps."""
 
@@ -44,10 +46,10 @@ class InterruptNode:
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
         """Wait for the user; the answer is the value with which a client resumes the graph.
 
-        Nobody but the user who was asked can answer: for anybody else the question stays.
+        Only the user of the question can answer it: for anybody else it stays.
         """
         answer = interrupt(questions.ask(state["pending"][0], state["lang"]).plain())
-        heard: Heard = {"id": state["heard"]["id"], "text": str(answer), "source": questions.CHOICE}
+        heard: UserMessage = {"id": state["heard"]["id"], "text": str(answer), "source": questions.CHOICE}
         change = Change(state)
         is_writer = runtime.context.user == state.get("writer", runtime.context.user)
         if is_writer and (reading := read(state, heard, self.speakers, runtime.context)):
@@ -56,14 +58,14 @@ class InterruptNode:
 
 
 def request_of(pending: Pending) -> ToolRequest:
-    """Return a call that the client is to run as an event."""
+    """Return the event for a call that the client is to run."""
     call = pending.get("client") or tool_call(name=pending["tool"], args=pending["args"], id=None)
     about = {"speaker": pending["speaker"], "id": pending["call"]}
     return ToolRequest(**about, name=call["name"], args=call["args"])
 
 
 def announce(change: Change) -> None:
-    """Put the first open question on the screen, if there is one, below the views that wait."""
+    """Put the first open question on the screen, if there is one, below the waiting views."""
     if not change.state.get("pending"):
         return
     pending, lang = change.state["pending"][0], change.state["lang"]
@@ -83,7 +85,7 @@ def announce(change: Change) -> None:
 
 
 def asked(state: State, pending: Pending) -> str:
-    """Return a question as the user saw it, with its options, as a model may read it."""
+    """Return a question with its options, as the user saw it, for a model."""
     shown = [] if pending["kind"] == CONFIRM else pending["options"]
     options = [questions.one_line(option["label"]) for option in shown]
     lines = [pending["prompt"], *(f"{number}. {label}" for number, label in enumerate(options, 1))]
@@ -96,8 +98,8 @@ def gone(change: Change) -> None:
     change.put(listener=None)
 
 
-def read(state: State, heard: Heard, speakers: Speakers, context: Context) -> AnswerReading | None:
-    """Return what a message answers to the question on the screen; None if it is about something else."""
+def read(state: State, heard: UserMessage, speakers: Speakers, context: Context) -> AnswerReading | None:
+    """Return the answer of a message to the question on the screen; None if it is about something else."""
     pending, lang, text = state["pending"][0], state["lang"], (heard["text"] or "").strip()
     if pending["kind"] == CLIENT:
         return None
@@ -121,13 +123,13 @@ def read(state: State, heard: Heard, speakers: Speakers, context: Context) -> An
     return reading if reading or value is None else questions.asked_again(pending, phrase("page_wrong", lang))
 
 
-def take(change: Change, reading: AnswerReading, heard: Heard, speakers: Speakers) -> None:
+def take(change: Change, reading: AnswerReading, heard: UserMessage, speakers: Speakers) -> None:
     """Act on the user's answer to the question on the screen."""
     [pending, *waiting], text = change.state["pending"], (heard["text"] or "").strip()
     traits = _traits(pending, speakers)
     mark = mark_of(traits, pending["tool"], pending["args"])
     if questions.returned(pending, text, heard["source"]) is not None:
-        # A page wrote it, so that it counts as text from outside.
+        # A page wrote it, so that it counts as foreign text.
         change.put(foreign=True)
     if reading.outcome == "again":
         change.put(pending=[reading.pending, *waiting])
@@ -149,14 +151,14 @@ def take(change: Change, reading: AnswerReading, heard: Heard, speakers: Speaker
         _give(change, pending, reading.value, heard, traits)
         if pending.get("behind"):
             change.put(agreed=pending)
-    # Who asked hears what came of it.
+    # The asking speaker hears the outcome.
     change.put(pending=waiting, listener=pending["speaker"])
     if reading.outcome != "runs":
         announce(change)
 
 
 def take_results(change: Change) -> None:
-    """Give the calls that a client has run their results; one without a result has failed."""
+    """Give the client's calls their results; a call without a result has failed."""
     heard, calls = change.state["heard"], waiting_for_client(change.state.get("pending", []))
     results = matched(calls, heard["text"] or "")
     if not results:
@@ -176,20 +178,36 @@ def left(change: Change) -> None:
     for pending in change.state.get("pending", []):
         _leave_behind(change, pending)
         text = phrase(LEFT_TEXTS.get(pending["kind"], "not_chosen"), change.state["lang"])
-        _close(change, pending, text, ok=False, id=None, noted=notes(trouble=LEFT))
+        _close(change, pending, text, ok=False, id=None, noted=notes(trouble=LEFT, filled=pending["filled"]))
     change.put(pending=[])
 
 
+def resumed(pending: Pending, messages: Sequence[AnyMessage], lang: str) -> Pending:
+    """Return a question with the values that the user had filled in before they left it, if it was the same call."""
+    calls = {call["id"]: call for message in messages if isinstance(message, AIMessage) for call in message.tool_calls}
+    results = (it for it in reversed(messages) if isinstance(it, ToolMessage) and it.name == pending["tool"])
+    last = next(results, None)
+    if last is None or last.tool_call_id not in calls or calls[last.tool_call_id]["args"] != pending["args"]:
+        return pending
+    filled = {name: value for name, value in notes_of(last).get("filled", {}).items() if name in pending["fields"]}
+    if not filled:
+        return pending
+    pending = {**pending, "filled": filled}
+    given = questions.open_fields(pending, lang).given
+    values = "; ".join(phrase("form_value", lang, label=given[it], value=filled[it]) for it in given)
+    return {**pending, "prompt": f"{pending['prompt']} {phrase('form_kept', lang, values=values)}"}
+
+
 def _leave_behind(change: Change, pending: Pending) -> None:
-    """Give the calls that waited behind a question a result: they are not run, since the call before them was not."""
+    """Give the calls that waited behind a question a result: they do not run, since the call before them did not."""
     text = phrase("call_behind", change.state["lang"])
     for call in pending.get("behind", []):
         message = ToolMessage(text, tool_call_id=call["id"], name=call["name"], status="error")
         change.add(pending["speaker"], with_notes(message, trouble=LEFT, seen="nobody"))
 
 
-def _give(change: Change, pending: Pending, value: object, heard: Heard, traits: Traits) -> None:
-    """Give a call its result: the option that the user took, or the values that they filled in."""
+def _give(change: Change, pending: Pending, value: object, heard: UserMessage, traits: Traits) -> None:
+    """Give a call its result: the option that the user chose, or the values that the user filled in."""
     aliases = Aliases(change.state.get("aliases"), change.state.get("labels"))
     labels = [option["label"] for option in pending["options"]]
     text = written(aliases.hide(value, schema_of(traits.result), lambda: [pending["prompt"], *labels]))
@@ -202,10 +220,20 @@ def _close(change: Change, pending: Pending, text: str, *, ok: bool, id: str | N
     call, speaker = pending["call"], pending["speaker"]
     status = "success" if ok else "error"
     question = notes(foreign=True) if pending["kind"] == CLIENT else notes(asked=asked(change.state, pending))
-    noted = {**(noted or {}), **question, **notes(seen="nobody")}
+    cancelled, noted = noted is not None, {**(noted or {}), **question, **notes(seen="nobody")}
     about = {"tool_call_id": call, "name": pending["tool"], "status": status, "additional_kwargs": noted}
     change.add(speaker, ToolMessage(text, id=id, **about))
-    change.tell(ToolEnd(speaker=speaker, tool=pending["tool"], args=pending["args"], id=call, ok=ok, object=text))
+    change.tell(
+        ToolEnd(
+            speaker=speaker,
+            tool=pending["tool"],
+            args=pending["args"],
+            id=call,
+            ok=ok,
+            object=text,
+            cancelled=cancelled,
+        )
+    )
 
 
 def _traits(pending: Pending, speakers: Speakers) -> Traits:

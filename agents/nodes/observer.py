@@ -1,4 +1,4 @@
-"""The nodes of observers: in one of them an observer votes, in the other the verdict is carried out."""
+"""The nodes of observers: in one an observer votes, in the other the verdict is carried out."""
 
 import asyncio
 import logging
@@ -24,7 +24,7 @@ from agents.models.reply import Listener, reply
 from agents.state import SUPERVISOR, State, holder_of
 from agents.state.message_notes import notes
 from agents.state.person import Wish
-from agents.state.verdict import STAY, Verdict, read_votes, settle
+from agents.state.verdict import STAY, Verdict, because, read_votes, settle
 from agents.toolkit.context import Context, emitter
 from agents.toolkit.services import Takeover
 from agents.toolkit.speaker import Speaker, Speakers
@@ -53,14 +53,14 @@ class ObserverNode:
             async with asyncio.timeout(context.models.chain("observer")[0].aside_seconds):
                 verdict = await self.check(scene)
                 if misses and verdict == STAY:
-                    verdict = Verdict(reason="the model answered with none of the words it was asked for")
+                    verdict = Verdict(reason=because("no_word"))
                 if verdict.kind == "person" and (takeover := context.services.find(Takeover)):
                     # Before the vote counts, so that no kill loses the call.
                     await takeover.observe(context.thread, context.user, scene.lang, verdict.reason)
         except Exception as failure:
             cause = type(failure).__name__
             LOG.warning("thread %s: observer %s failed: %s", context.thread, self.name, cause)
-            verdict = Verdict(reason=f"the observer failed ({cause})")
+            verdict = Verdict(reason=because("observer_failed", cause=cause))
         verdict = _counted(verdict, dialog, speakers)
         kind, target, reason = verdict.kind, verdict.target or verdict.also or None, verdict.reason
         emitter(runtime)(Observed(observer=self.name, verdict=kind, target=target, reason=reason, by="observer"))
@@ -70,7 +70,7 @@ class ObserverNode:
     async def _enter(
         self, state: State, runtime: Runtime[Context], kind: str, key: str, value: dict[str, object]
     ) -> None:
-        """Enter in the undo log what the observer is about to remember."""
+        """Enter the fact that the observer is about to remember in the undo log."""
         context, name = runtime.context, f"{kind}/{key}"
         if context.undo is None:
             return
@@ -91,12 +91,12 @@ class ObserverNode:
         words: Sequence[str] = (),
         **variables: object,
     ) -> str:
-        """Return the word that the model begins with, or without `words` its answer; what fits no word is a miss."""
+        """Return the one of `words` that begins the model's answer, or note a miss; without `words` the answer."""
         chain, thread = runtime.context.models.chain("observer"), runtime.context.thread
         dialog, place = self.prompting.speakers[scene.dialog], runtime.context.models.chain(scene.dialog)[0].place
         has_one_slot = dialog.agent is None and chain[0].habits.get("slots") == 1 and chain[0].place == place
         if has_one_slot:
-            # The dialog's own prompt tells both, and no system message may.
+            # The dialog's own prompt has both, and a system message must not have them.
             variables |= dict.fromkeys(variables.keys() & {"reply", "known"}, phrase("see_above", scene.lang))
         role, facts_of_talk = observer_prompt(self.name, scene.lang, **variables)
         facts_of_talk = masked(facts_of_talk, state.get("aliases"))
@@ -120,18 +120,18 @@ class ObserverNode:
 
 
 def _counted(verdict: Verdict, dialog: Speaker, speakers: Speakers) -> Verdict:
-    """Return what a verdict comes to for the dialog that leads; the reason tells if that is another one."""
+    """Return a verdict as it counts for the dialog that leads; if it is another one, its reason says so."""
     if verdict.target == dialog.name:
-        return Verdict(reason=f"{verdict.reason} (names the dialog that leads)".strip())
+        return Verdict(reason=because("names_leading", why=verdict.reason).strip())
     if verdict.kind == "switch" and verdict.target not in speakers.dialogs:
-        verdict = replace(verdict, kind="supervisor", reason=f"{verdict.reason} (names no dialog)".strip())
+        verdict = replace(verdict, kind="supervisor", reason=because("names_none", why=verdict.reason).strip())
     if dialog.is_supervisor and verdict.kind in ("supervisor", "finished"):
-        return replace(verdict, kind="stay", reason=f"{verdict.reason} (the supervisor leads already)".strip())
+        return replace(verdict, kind="stay", reason=because("supervisor_leads", why=verdict.reason).strip())
     return verdict
 
 
 class VerdictNode:
-    """Act on the verdict: the dialog goes on, alone or with another behind it, or another handles the same message.
+    """Act on the verdict: the dialog goes on, alone or with another behind it, or another one gets the same message.
 
     With `direct`, or by a binding verdict, a dialog that it names takes over at once; else the supervisor decides.
     """
@@ -140,14 +140,14 @@ class VerdictNode:
         self.speakers, self.direct = speakers, direct
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> dict[str, object]:
-        """Return who hears the message now."""
+        """Return the speaker that hears the message now."""
         dialog, stored = self.speakers[holder_of(state)], state.get("verdict")
         verdict = Verdict(**stored) if stored else settle(read_votes(state["votes"]))
         change = Change(state)
         change.put(listener=dialog.name)
         if verdict.also and not dialog.is_supervisor:
             text = (state["heard"]["text"] or "")[:LONGEST_BRIEF]
-            # What is no dialog is a tool of the supervisor's.
+            # A name that is no dialog's is a tool of the supervisor.
             part: Wish = {"dialog": SUPERVISOR, "brief": verdict.also}
             if verdict.also in self.speakers.dialogs:
                 part = {"dialog": verdict.also, "brief": text}
@@ -157,7 +157,7 @@ class VerdictNode:
             leave = handover.finish if verdict.kind == "finished" else handover.pause
             if not dialog.is_supervisor:
                 leave(change, dialog, verdict.target or verdict.reason)
-            handover.straight(change, target, loser=dialog.name)
+            handover.hand_off_directly(change, target, loser=dialog.name)
         return {"asked": [], "votes": Overwrite([]), "verdict": None, **change.emit(runtime)}
 
     def _target(self, change: Change, verdict: Verdict) -> Speaker | None:
@@ -167,5 +167,5 @@ class VerdictNode:
             return None
         if self.direct or verdict.binding:
             return target
-        change.decide("verdict", "supervisor", "the supervisor's model decides (DIRECT_SWITCH=0)", target.name)
+        change.decide("verdict", "supervisor", because("model_decides"), target.name)
         return None

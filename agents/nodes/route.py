@@ -1,6 +1,6 @@
-"""The first node of a turn: who holds the conversation next, in tiers from free to costly.
+"""The first node of a turn: it chooses the next holder of the conversation, in tiers from free to costly.
 
-1. Free: an undo, the answer to an offer, a helper's name, an answer that fits what was asked.
+1. Free: an undo, the answer to an offer, a helper's name, an answer that fits the question.
 2. Gate: a local guess.
 3. Observers, beside the dialog's own draft or before it (`agents.nodes.observer`).
 """
@@ -14,11 +14,11 @@ from langgraph.types import Overwrite
 
 from agents.conversation import forgetting, handover, switch
 from agents.conversation.changes import Change, Update, waiting_views
+from agents.conversation.context_window import surplus
 from agents.conversation.gate import HIGH, LOW, Gate, Guess
 from agents.conversation.gate.features import asks, own_words
 from agents.conversation.migration import keep_up
 from agents.conversation.persons import turn_to
-from agents.conversation.room import surplus
 from agents.conversation.scene import Scene, scene_of
 from agents.conversation.switch import fits, is_leave, named
 from agents.events import Guessed
@@ -30,6 +30,7 @@ from agents.state import SUPERVISOR, State, holder_of
 from agents.state.history import MOST_MESSAGES
 from agents.state.lifetime import beginnings
 from agents.state.person import ASIDE, RESULT, is_foreign, is_own
+from agents.state.verdict import because
 from agents.toolkit.client_tools import waiting_for_client
 from agents.toolkit.context import Context
 from agents.toolkit.questions import ANSWERS, AnswerReading, is_meant
@@ -38,13 +39,13 @@ from agents.toolkit.speaker import Speaker, Speakers
 Watchers = Mapping[str, Callable[[Scene], bool] | None]
 """The observers that look at a message before the answer, by name, each with its own test if it has one."""
 FRESH = cast(Update, beginnings(State, "turn"))
-"""What each turn begins with."""
+"""The keys of the state at the beginning of each turn."""
 PASSING = cast(Update, beginnings(State, "reply"))
-"""What the next message of the user may answer, and no later one."""
+"""The keys of the state that only the next message of the user reads."""
 
 
 class Router:
-    """Decide who hears the user's message, and which observers watch it."""
+    """Choose the speaker that hears the user's message, and the observers that watch it."""
 
     def __init__(
         self,
@@ -56,7 +57,7 @@ class Router:
         *,
         drafts: bool,
     ) -> None:
-        """`unspared` are the watchers that nothing spares.
+        """`unspared` are the watchers that see every message.
 
         With `drafts` a dialog that is likely to go on is asked beside its observers, else always after them.
         """
@@ -72,10 +73,10 @@ class Router:
         begun = cast(State, {**state, **own, **FRESH, "votes": [], "said": [], "turn": turn, "shortcut": shortcut})
         change = Change(begun)
         for view in waiting_views(state):
-            # They were shown above the apology that has ended the turn before.
+            # They were shown above the apology that ended the turn before.
             change.screen(view.title, view.numbered())
         for name, talk in begun.get("talks", {}).items():
-            # What is answered without a model makes a history longer, and only a speaker cuts its own.
+            # Answers without a model make a history longer, and only a speaker cuts its own.
             if len(messages := talk.get("messages", [])) > MOST_MESSAGES:
                 window = runtime.context.models.chain(name)[0].window
                 change.talk(name, messages=messages[surplus(messages, window) :], summary=talk.get("summary", ""))
@@ -83,18 +84,18 @@ class Router:
         self._decide(change, runtime.context)
         self._watch(change)
         update = change.emit(runtime)
-        holder = handover.hold(begun.get("dialog"))
+        holder = handover.set_holder(begun.get("dialog"))
         anew: dict[str, object] = {"votes": Overwrite([]), "said": Overwrite(update.get("said", []))}
         if "talks" in own:
             anew["talks"] = Overwrite(change.state["talks"])
         return {**FRESH, **own, **holder, **PASSING, "turn": turn, **update, **anew}
 
     def _decide(self, change: Change, context: Context) -> None:
-        """Take the message as the answer to a tool's question, if it is one; else decide which speaker hears it."""
+        """Take the message as the answer to a tool's question, if it is one; else choose the speaker that hears it."""
         state = change.state
         chosen = state["heard"]["source"] in ANSWERS
         if state["heard"]["source"] == RESULT:
-            change.decide("answer", "stay", "has the results of a client's tools")
+            change.decide("answer", "stay", because("client_results"))
             ask.take_results(change)
         elif not state.get("pending"):
             (ask.gone if chosen else self._choose)(change)
@@ -104,8 +105,8 @@ class Router:
         elif state["heard"]["source"] == ASIDE:
             self._leave_question(change)
         elif reading := self._answer(state, context):
-            change.decide("answer", "stay", "answers what a tool asked")
-            # "Done" is an answer, and so is what a button says.
+            change.decide("answer", "stay", because("answers_tool"))
+            # "Done" is an answer, and so are the words of a button.
             lists = takes_leave(state["heard"]["text"], state["lang"])
             change.put(leaving=not chosen and bool(lists - {"done", *POLITE}))
             ask.take(change, reading, state["heard"], self.speakers)
@@ -114,7 +115,7 @@ class Router:
         elif state.get("shortcut") and not waiting_for_client(state["pending"]) and self._serves(state):
             # A shortcut leaves the question open: it is served, and the question is put again.
             self._choose(change)
-            # What keeps a call from running unasked stays as it is, and so do the numbers of sources.
+            # The keys that keep a call from running unasked stay as they are, and so do the numbers of sources.
             change.put(foreign=state.get("foreign", False), spoke=state.get("spoke", 0))
             change.put(declined=state.get("declined", []), allowed=state.get("allowed", []))
         else:
@@ -125,7 +126,7 @@ class Router:
         self._choose(change)
 
     def _watch(self, change: Change) -> None:
-        """Let the observers that nothing spares watch the message, whoever hears it."""
+        """Let the unspared observers watch the message, no matter which speaker hears it."""
         state, asked, listener = change.state, change.state.get("asked", []), change.state.get("listener")
         is_heard = not state.get("agreed") and state["heard"]["text"] is not None
         names = self._unspared(state, listener, self.watchers) if listener and is_heard else []
@@ -133,12 +134,12 @@ class Router:
             change.put(asked=[*asked, *more], drafting=state["drafting"] if asked else self.drafts)
 
     def _unspared(self, state: State, speaker: str, watchers: Watchers) -> list[str]:
-        """Return those of the observers that nothing spares who want to see the message."""
+        """Return the unspared observers that want to see the message."""
         names = [name for name in self.speakers[speaker].observers if name in self.unspared and name in watchers]
         return names and called(names, watchers, Guess(1.0, ""), scene_of(self.speakers[speaker], state, self.speakers))
 
     def _answer(self, state: State, context: Context) -> AnswerReading | None:
-        """Return what the message answers to the open question; None if it is about something else."""
+        """Return the answer of the message to the open question; None if it is about something else."""
         heard = state["heard"]
         if not is_own(heard) or not is_meant(state["pending"][0], heard) or self._insists(state):
             return None
@@ -146,16 +147,16 @@ class Router:
             return None
         if reading := ask.read(state, heard, self.speakers, context):
             return reading
-        # Who backs out of a question means the question, and nothing older.
+        # A user who backs out of a question means the question, and nothing older.
         return AnswerReading("declined", state["pending"][0]) if switch.backs_out(heard["text"] or "") else None
 
     def _insists(self, state: State) -> bool:
-        """Tell whether the user takes leave of a dialog again, after they did so in the message before."""
+        """Tell whether the user says goodbye to a dialog again, after the message before."""
         text = state["heard"]["text"] or ""
         return bool(state.get("dialog") and state.get("leaving") and takes_leave(text, state["lang"]))
 
     def _is_left(self, change: Change, dialog: Speaker, scene: Scene) -> bool:
-        """End the dialog if the user takes leave of it; tell whether they do."""
+        """End the dialog if the user says goodbye to it; tell whether they do."""
         # A question that was on the screen is left by the same words.
         halts = dialog.halts or "pending" in change.update
         if is_left := self._insists(change.state) or is_leave(scene, halts=halts):
@@ -165,16 +166,16 @@ class Router:
         return is_left
 
     def _serves(self, state: State) -> bool:
-        """Tell whether the message would be served by a tool alone."""
+        """Tell whether a tool alone would serve the message."""
         trial = Change(state)
         self._choose(trial)
         return bool(trial.update.get("shortcut"))
 
     def _leaves_question(self, state: State) -> bool:
-        """Tell whether a message that plainly asks for a dialog is no answer to the open question, whoever asked it.
+        """Tell whether a message plainly asks for another dialog, and so is no answer to the open question.
 
-        The gate has to agree, as within a dialog: "plan my week" may well be filled in. What an observer that nothing
-        spares has to see is no answer either: a tool alone would hear it.
+        The gate has to agree, as within a dialog: "plan my week" may well be filled in. A message that an unspared
+        observer has to see is no answer either: as an answer only a tool would hear it.
         """
         entry, pending = self.speakers.by_tool(state.get("shortcut") or ""), state["pending"][0]
         if self._unspared(state, pending["speaker"], {name: test for name, test in self.watchers.items() if test}):
@@ -192,27 +193,30 @@ class Router:
         # A message that somebody else wrote is no word of the user's.
         change.put(foreign=is_foreign(heard), declined=[], allowed=[], spoke=change.state["turn"])
         if not is_own(heard):
-            # It is no order, no undo and no answer: a model reads it, and nothing else does.
-            change.decide("foreign", "stay", "somebody else wrote it: no rule takes it, a model reads it")
+            # It is no order, no undo and no answer: only a model reads it.
+            change.decide("foreign", "stay", because("foreign"))
             self._leave_to_model(change)
-        elif not forgetting.hear(change, self.speakers) and not self._take_back(change):
+        elif not forgetting.handle_deletion(change, self.speakers) and not self._take_back(change):
             self._find(change, heard["text"])
 
     def _take_back(self, change: Change) -> bool:
-        """Take back a switch, or what was written; tell whether the message asks for it."""
+        """Take back a switch, an open question, or a write; tell whether the message asks for it."""
         state = change.state
         if (switched := state.get("switched")) and switch.is_taken_back(switched, state, self.speakers):
             switch.taken_back(change, switched, self.speakers)
             return True
+        if switch.takes_back(state) and switch.drops_question(state, self.speakers):
+            switch.question_dropped(change)
+            return True
         if switch.takes_back(state) or switch.confirms_undo(state):
-            change.decide("undo", "stay", "takes back what was written")
+            change.decide("undo", "stay", because("takes_back"))
             # A second "undo" is a yes as well.
             change.put(undoing="", undo_asked=state.get("undo_asked", False), listener=None)
             return True
         return False
 
     def _find(self, change: Change, text: str) -> None:
-        """Find who hears a message: the first of these rules that takes it, else a model."""
+        """Find the speaker for a message: by the first of these rules that takes it, else by a model."""
         state, holder = change.state, change.state.get("dialog")
         if self._answers_offer(change, text):
             return
@@ -230,21 +234,20 @@ class Router:
             self._leave_to_model(change, scene)
 
     def _answers_offer(self, change: Change, text: str) -> bool:
-        """A yes or a no answers what is on offer."""
+        """A yes or a no answers the offer."""
         state, offered = change.state, change.state.get("offer")
         if offered and offered in self.speakers.dialogs and (answer := switch.answer_to_offer(text, state["lang"])):
             switch.offer_answered(change, self.speakers[offered], answer, self.speakers)
             return True
         if switch.offers_wish(offered, state):
-            # The wish was told once; a user who speaks of something else has declined it.
-            change.decide(
-                "handoff", "stay", f"the queued handoff to {offered} is dropped: the user changes the subject"
-            )
+            # The wish was offered once; a user who speaks of something else has declined it.
+            why = because("subject_changed")
+            change.decide("handoff", "stay", because("dropped", dialog=offered, why=why))
             change.put(wishes=state["wishes"][1:])
         return False
 
     def _calls(self, change: Change, text: str, scene: Scene | None) -> bool:
-        """The name of a dialog calls it; one that does not fit its model is told to be missed."""
+        """The name of a dialog calls it; for a dialog that does not fit its model, the user reads so."""
         name = named(text, self.speakers, change.state["lang"])
         missed = self.speakers.absent_by(name, change.state.get("shortcut"))
         if missed and (name or not scene):
@@ -256,13 +259,13 @@ class Router:
         return True
 
     def _goes_home(self, change: Change, text: str, scene: Scene | None) -> bool:
-        """ "Home" interrupts whatever leads."""
+        """ "Home" interrupts the dialog that leads, if one does."""
         if is_home := says("home", text, change.state["lang"]):
             switch.home(change, self.speakers)
         return is_home
 
     def _leaves(self, change: Change, text: str, scene: Scene | None) -> bool:
-        """Who takes leave of a dialog ends it."""
+        """A user who says goodbye to a dialog ends it."""
         return scene is not None and self._is_left(change, self.speakers[scene.dialog], scene)
 
     def _goes_on(self, change: Change, text: str, scene: Scene | None) -> bool:
@@ -275,30 +278,30 @@ class Router:
     def _corrects(self, change: Change, text: str, scene: Scene | None) -> bool:
         """A correction is for the dialog that has just noted or done something."""
         last, holder = change.state.get("last_done"), change.state.get("dialog")
-        # What an earlier version has stored does not say who it was.
+        # A state of an earlier version does not name the speaker.
         doer = self.speakers.dialogs.get((last["speaker"] if last else holder) or "")
         if is_correction := doer is not None and switch.corrects(text, change.state):
             switch.corrected(change, doer, self.speakers)
         return is_correction
 
     def _takes_up(self, change: Change, text: str, scene: Scene | None) -> bool:
-        """A plain answer to the question of a paused dialog is for that dialog, unless something newer was asked."""
+        """A plain answer to the question of a paused dialog is for that dialog, unless there is a newer question."""
         dialog = None if scene else self._paused(change.state)
         if dialog is None or not switch.takes_up(dialog, change.state, self.speakers):
             return False
-        change.decide("answer", "switch", "answers what the paused dialog asked", dialog.name)
+        change.decide("answer", "switch", because("answers_paused"), dialog.name)
         handover.resume(change, dialog, silently=True)
         change.put(listener=dialog.name)
         return True
 
     def _asks_for(self, change: Change, text: str, scene: Scene | None) -> bool:
-        """What plainly asks for a dialog goes there while the supervisor leads; what asks for one tool goes to it."""
+        """A plain request for a dialog goes there while the supervisor leads; one for a tool goes to the tool."""
         tool = change.state.get("shortcut") or ""
         entry = self.speakers.by_tool(tool)
         if entry and not scene:
             switch.entered(change, entry, self.speakers)
         elif tool and not (entry or self.speakers.absent_by(None, tool)):
-            change.decide("shortcut", "stay", f"asks for {tool}")
+            change.decide("shortcut", "stay", because("asks_for", name=tool))
             change.put(shortcut=tool, listener=None)
         else:
             return False
@@ -311,21 +314,21 @@ class Router:
     def _wished(self, state: State, scene: Scene, *, is_asked: bool) -> str | None:
         """Return the tool by which the supervisor would hand over to the dialog that a message plainly asks for."""
         tool = state.get("shortcut")
-        # What points at something said here is for whoever has heard that.
+        # A message that points at something said here is for the speaker that has heard that.
         is_unclear = is_asked or mentions("pointing", scene.text, scene.lang) is not None or not is_own(state["heard"])
-        # Whatever stands in the slot of a question: whoever has it may know the answer.
+        # The dialog may know the answer to a question, no matter what fills the slot of an example.
         is_unclear = is_unclear or vocabulary(listening(scene.text, scene.lang)).asks(scene.text)
         return tool if tool or is_unclear else self.serving.shortcuts.leading(scene.text, own_words(scene))
 
     def _leave_to_model(self, change: Change, scene: Scene | None = None) -> None:
-        """Leave the message to whoever holds the conversation; where it may leave the dialog, call the observers."""
+        """Leave the message to the holder of the conversation; if it may leave the dialog, call the observers."""
         holder = holder_of(change.state)
         change.put(listener=holder)
         if holder == SUPERVISOR:
             return
         dialog = self.speakers[holder]
         scene = scene or scene_of(dialog, change.state, self.speakers)
-        # Where a form asks, what is asked for elsewhere may be the answer.
+        # While a form asks, a request for another dialog may be the answer.
         is_asked = bool(scene.missing and scene.reply and asks(scene.reply))
         entry = self.speakers.by_tool(self._wished(change.state, scene, is_asked=is_asked) or "")
         elsewhere = entry if entry and entry.name != dialog.name else None
@@ -343,11 +346,11 @@ class Router:
         elif not observers:
             change.decide("gate", "stay", guess.reason, by="gate")
         else:
-            # What an agent graph does in a draft could not be taken back.
+            # The deeds of an agent graph in a draft could not be taken back.
             change.put(asked=observers, drafting=self.drafts and guess.leaves < HIGH and dialog.agent is None)
 
 
 def called(names: Sequence[str], watchers: Watchers, guess: Guess, scene: Scene) -> list[str]:
-    """Return the observers to ask: those whose own test fires, and if the message may leave, those without one."""
+    """Return the observers to ask: those whose test is true, and, if the message may leave, those without a test."""
     tests = {name: watchers[name] for name in names if name in watchers}
     return [name for name, when in tests.items() if (guess.leaves >= LOW if when is None else when(scene))]

@@ -1,4 +1,4 @@
-"""The last node of a turn: finish what is finished, begin the next wish, go back to what was interrupted."""
+"""The last node of a turn: end a finished dialog, begin the next wish, go back to an interrupted dialog."""
 
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
@@ -9,19 +9,20 @@ from agents.conversation.changes import Change
 from agents.conversation.gate.features import asks
 from agents.state import SUPERVISOR, State, talk_of
 from agents.state.person import Wish
+from agents.state.verdict import because
 from agents.toolkit.context import Context
 from agents.toolkit.speaker import Speaker, Speakers
 from prompts import phrase, title_of
 
 
 class FinishTurn:
-    """Decide whether the turn is over once an answer was given."""
+    """Decide whether the turn is over after an answer."""
 
     def __init__(self, speakers: Speakers) -> None:
         self.speakers = speakers
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> dict[str, object]:
-        """Return who goes on in this turn, if anybody."""
+        """Return the speaker that goes on in this turn, if any."""
         change = Change(state)
         change.put(listener=None)
         reason, holder = _goal(state), state.get("dialog")
@@ -30,7 +31,7 @@ class FinishTurn:
         if wish := _next_wish(change.state):
             self._turn_to_wish(change, wish)
         if change.state["listener"] is None and (dialog := self._interrupted(change.state)):
-            # As the resume policy of the dialog that was interrupted last says.
+            # The resume policy of the dialog that was interrupted last decides.
             if dialog.resume == "ask":
                 handover.offer(change, dialog)
             else:
@@ -57,8 +58,8 @@ class FinishTurn:
             change.put(listener=SUPERVISOR)
         if dialog is None or wish.get("left"):
             if wish["dialog"] != SUPERVISOR:
-                cause = "it leads already" if dialog else "no dialog has this name"
-                change.decide("handoff", "stay", f"the queued handoff to {wish['dialog']} is dropped: {cause}")
+                why = because("leads_already" if dialog else "no_dialog")
+                change.decide("handoff", "stay", because("dropped", dialog=wish["dialog"], why=why))
             return
         if holder != dialog.name:
             handover.interrupt(change, self.speakers, wish["brief"])
@@ -68,7 +69,7 @@ class FinishTurn:
             change.put(foreign=True)
 
     def _interrupted(self, state: State) -> Speaker | None:
-        """Return the dialog to go back to, or to offer; None when another one leads or it was offered before."""
+        """Return the dialog to go back to, or to offer; None if another one leads or it was offered before."""
         paused = [name for name in state.get("paused", []) if name in self.speakers.dialogs]
         if state.get("dialog") or not paused or state.get("wishes"):
             return None
@@ -82,7 +83,7 @@ def _goal(state: State) -> str | None:
 
 
 def _next_wish(state: State) -> Wish | None:
-    """Return the wish that comes next; None without one, or when the dialog that speaks waits for an answer."""
+    """Return the next wish; None without one, or while the dialog that speaks waits for an answer."""
     replies, wishes = state.get("said", []), state.get("wishes", [])
     is_waiting = bool(state.get("dialog") and replies and asks(replies[-1]["text"]))
     return wishes[0] if wishes and not is_waiting else None

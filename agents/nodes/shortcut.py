@@ -4,7 +4,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 
 from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
@@ -23,10 +22,11 @@ from agents.toolkit.call import AroundToolCall
 from agents.toolkit.context import Context
 from agents.toolkit.handover_tools import entry_of
 from agents.toolkit.result import ToolResult
-from agents.toolkit.shelf import card_of
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.tool_node import tool_node
+from agents.toolkit.tool_search import card_of
 from agents.toolkit.traits import traits_of
+from prompts import edition
 
 
 class ShortcutNode:
@@ -42,6 +42,8 @@ class ShortcutNode:
         self.owners: Mapping[str, Speaker] = {name: speaker for name, (speaker, _) in marked.items()}
         self.node = tool_node(speakers.supervisor, [tool for _, tool in marked.values()], hooks=hooks)
         self._direct = direct
+        self.made: dict[object, Shortcuts] = {}
+        """By the edition of the texts."""
         # A tool that one dialog alone has leads to this dialog; one that is a shortcut needs no dialog.
         owners_count = Counter(tool.name for _, tool in owned)
         leading = [(speaker, tool.name) for speaker, tool in owned if owners_count[tool.name] == 1]
@@ -49,15 +51,17 @@ class ShortcutNode:
         entry_by_tool |= {dialog.tool: dialog.tool for dialog in everyone if dialog.tool}
         self.entry_by_tool: Mapping[str, str] = entry_by_tool if direct else {}
 
-    @cached_property
+    @property
     def shortcuts(self) -> Shortcuts:
-        """What recognises them; a process that plays no turn needs none."""
-        return Shortcuts(cards_of_all(self.speakers, direct=self._direct))
+        """The recogniser of plain requests; a process that plays no turn needs none."""
+        if edition() not in self.made:
+            self.made = {edition(): Shortcuts(cards_of_all(self.speakers, direct=self._direct))}
+        return self.made[edition()]
 
     async def recognise(self, text: str) -> str | None:
         """Return the tool that a text clearly asks for; None when that is not clear.
 
-        It is a shortcut, or the tool by which the supervisor hands over to the dialog that the text is for.
+        It is a shortcut, or the tool by which the supervisor hands over to the right dialog for the text.
         """
         tool = self.shortcuts.by_any_example(text) or self.shortcuts.by_slip(text) or ""
         if tool in self.owners or tool in self.entry_by_tool:
@@ -68,7 +72,7 @@ class ShortcutNode:
         return await asyncio.to_thread(self.shortcuts.meant, text)
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
-        """Run the tool; return what was asked and answered, for the history of the speaker that leads.
+        """Run the tool; return the request and the answer, for the history of the speaker that leads.
 
         A failure, data or a question is no answer for a user: it is left to that speaker's model.
         """
@@ -90,7 +94,7 @@ class ShortcutNode:
         return change.emit(runtime)
 
     def _exchange(self, state: State, call: ToolCall, message: ToolMessage, *, is_answer: bool) -> list[AnyMessage]:
-        """Return what was asked and what the tool gave back, for the history of the speaker that leads."""
+        """Return the request and the tool's result, for the history of the speaker that leads."""
         outcome: ToolResult = message.artifact
         asked = human(state["heard"], state["lang"])
         if outcome.question is not None:
@@ -99,11 +103,11 @@ class ShortcutNode:
             seen: Seen = "shown" if is_answer else "nobody"
             answer = with_notes(message.model_copy(update={"artifact": None}), seen=seen)
             return [asked, AIMessage("", tool_calls=[call]), answer]
-        # A speaker without the tool is only told the result: providers may refuse calls of unknown tools.
+        # A speaker without the tool only gets the result: providers may refuse calls of unknown tools.
         return [asked] if is_answer else [asked, SystemMessage(message.text)]
 
     async def _run(self, change: Change, call: ToolCall, context: Context) -> ToolMessage:
-        """Return the tool's result; what else it changes is taken over."""
+        """Return the tool's result; take over its other changes of the state."""
         visible = tool_state(self.owners[call["name"]], self.speakers, change.state, [call])
         [changes] = changes_of(await self.node.ainvoke(visible))
         message: ToolMessage = changes["messages"][0]

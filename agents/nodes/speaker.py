@@ -16,9 +16,9 @@ from langgraph.types import Overwrite
 
 from agents.conversation import handover
 from agents.conversation.changes import MOST_SEEN, Change, Update, waiting_views
+from agents.conversation.context_window import shortened, surplus
 from agents.conversation.handover import MOST_FAILURES
-from agents.conversation.prompt import Prompting, heard_message, told_by
-from agents.conversation.room import shortened, surplus
+from agents.conversation.prompt import Prompting, heard_message, with_dialog_lines
 from agents.errors import ModelUnavailable
 from agents.events import RETRY, Error, Event, Message, ModelStart, Token
 from agents.language.identifiers import named
@@ -32,7 +32,7 @@ from agents.state import SUPERVISOR, State, messages_of, sources_of, talk_of, up
 from agents.state.citations import CitationReader, CitedReply, CitedSource, CitedText, cited
 from agents.state.history import cut_harder
 from agents.state.message_notes import notes, notes_of
-from agents.state.talk import TalkUpdate
+from agents.state.speaker_state import SpeakerUpdate
 from agents.toolkit.context import Context, emitter
 from agents.toolkit.handover_tools import HAND_BACK, names_user
 from agents.toolkit.speaker import AgentGraphs, AgentTurn, Speaker
@@ -46,7 +46,7 @@ OUTAGES = ("key_refused", "unavailable")
 class Draft:
     """The text of a reply on its way to the screen; with `held` it is held back there until it is released.
 
-    `above` is what stands above the text. It is sent before the first word, since a reply without words may be
+    `above` are the events above the text. They are sent before the first word, since a reply without words may be
     followed by further tools.
     """
 
@@ -62,7 +62,7 @@ class Draft:
         self._above, self._blank = [*above], list[CitedText]()
         self._reader = CitationReader(sources)
         self.has_words = False
-        """Whether a word of the text, and so all that stands above it, was sent."""
+        """Whether a word of the text was sent, and with it the events above."""
 
     def emit(self, event: Event) -> None:
         """Send an event of the model's call; a call that begins has said nothing yet."""
@@ -70,30 +70,30 @@ class Draft:
             self._begin()
         self._send(event)
 
-    def hear(self, text: str) -> None:
+    def feed(self, text: str) -> None:
         """Take the next piece from the model."""
         self._show(self._reader.feed(text))
 
     def take_back(self) -> None:
-        """Drop what came so far: it was the model's thinking."""
+        """Drop the pieces so far: they were the model's thinking."""
         self._begin()
         if self._held is None:
             self._send(Error(code=RETRY, text=""))
 
     def release(self) -> None:
-        """Show what was held back, and from now on everything at once."""
+        """Show the pieces that were held back, and from now on every piece at once."""
         pieces, self._held = self._held or [], None
         for piece in pieces:
             self._show(piece)
         pieces.clear()
 
     def end(self) -> None:
-        """Show what the end of the text leaves: what might have become a citation."""
+        """Show the rest at the end of the text, which might have become a citation."""
         self._show(self._reader.rest())
         self.drop()
 
     def drop(self) -> None:
-        """Forget what is held back."""
+        """Forget the pieces that are held back."""
         self._blank.clear()
         if self._held:
             self._held.clear()
@@ -119,7 +119,7 @@ class Draft:
 
 
 class AgentNode:
-    """Ask a speaker's model and write down what it said."""
+    """Ask a speaker's model and store its reply."""
 
     def __init__(self, speaker: Speaker, prompting: Prompting) -> None:
         self.speaker, self.prompting = speaker, prompting
@@ -127,13 +127,13 @@ class AgentNode:
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Mapping[str, object]:
         """Return the reply for the speaker's history; only the verdict when the draft was thrown away."""
         context, name = runtime.context, self.speaker.name
-        await context.brake.pass_by()
+        await context.stop_request.obey()
         if not context.spent.leaves(context.limits):
             return self._spent(state, runtime)
         state = await self._with_form(state, runtime)
         waiting = bool(state.get("asked")) and state.get("verdict") is None
         views = waiting_views(state)
-        # The view of a tool that answers by itself stands in place of the words.
+        # The view of a tool that answers by itself takes the place of the words.
         is_answered = bool(views) and any(waiting["answers"] for waiting in state["views"])
         held = context.held if waiting or is_answered else None
         messages = [Message(speaker=name, text=view.text(), shown=True) for view in views]
@@ -146,7 +146,7 @@ class AgentNode:
             if waiting:
                 verdict = await context.ballot.verdict(state["asked"])
                 if not verdict.stays or verdict.also:
-                    # A dialog that another comes after asks nothing, so its draft is made anew.
+                    # A dialog with another one after it asks nothing, so its draft is made anew.
                     draft.drop()
                     return {"verdict": verdict.plain()}
             if not is_answered:
@@ -172,11 +172,11 @@ class AgentNode:
         if not message.tool_calls:
             own = context.models.chain(name)[0].window
             change.talk(name, **self._cut(change.state, context, surplus(messages_of(change.state, name), own)))
-        # The votes that were waited for are counted, and none of them speaks of the answer.
+        # The awaited votes are counted, and none of them is about the answer.
         return {**change.emit(runtime), **({"asked": [], "votes": Overwrite([])} if waiting else {})}
 
     def _spent(self, state: State, runtime: Runtime[Context]) -> Update:
-        """Say that the turn may ask no model any more; what was done stands in the history, so that it can go on."""
+        """Say that the turn may ask no model any more; its work is in the history, so that it can go on."""
         change, name, lang = Change(state), self.speaker.name, state["lang"]
         text = phrase("turn_spent", lang, most=runtime.context.limits.turn_calls)
         change.put(verdict=None)
@@ -211,16 +211,16 @@ class AgentNode:
 
     async def _reply(
         self, state: State, context: Context, history: list[AnyMessage], draft: Draft
-    ) -> tuple[AIMessage, TalkUpdate]:
-        """Return the reply, and what else it changes: a history that was cut for the model, an agent's own keys."""
+    ) -> tuple[AIMessage, SpeakerUpdate]:
+        """Return the reply, and its other changes: a history that was cut for the model, an agent's own keys."""
         if self.speaker.agent is not None:
-            turn = AgentTurn(self.speaker, state, context, history, draft.emit, draft.hear)
+            turn = AgentTurn(self.speaker, state, context, history, draft.emit, draft.feed)
             return await context.service(AgentGraphs).ask(turn)
         fitting = self._fitting(state, context, history)
         try:
             return await self._ask_shorter(state, context, history, fitting, draft)
         except ModelUnavailable as failure:
-            # The failure may have told how large the window is.
+            # The failure may have told the size of the window.
             fitting_now = self._fitting(state, context, fitting)
             shorter = cut_harder(fitting) if fitting_now == fitting else fitting_now
             if failure.trouble != "too_long" or shorter == fitting:
@@ -231,14 +231,14 @@ class AgentNode:
 
     async def _ask_shorter(
         self, state: State, context: Context, history: list[AnyMessage], shorter: list[AnyMessage], draft: Draft
-    ) -> tuple[AIMessage, TalkUpdate]:
-        """Ask with what is left of a history; the prompt says if anything is missing."""
+    ) -> tuple[AIMessage, SpeakerUpdate]:
+        """Ask with the rest of a history; the prompt says if anything is missing."""
         update = self._cut(state, context, len(history) - len(shorter))
         state = updated(state, {"talks": {self.speaker.name: update}}) if update else state
         return await self._ask(state, context, shorter, draft), update
 
-    def _cut(self, state: State, context: Context, count: int) -> TalkUpdate:
-        """Return what cuts so many messages from the history; they are kept until they are summed up."""
+    def _cut(self, state: State, context: Context, count: int) -> SpeakerUpdate:
+        """Return the update that cuts `count` messages from the history; they are kept until they are summed up."""
         if not count:
             return {}
         talk, messages = talk_of(state, self.speaker.name), messages_of(state, self.speaker.name)
@@ -256,9 +256,9 @@ class AgentNode:
 
     async def _ask(self, state: State, context: Context, history: Sequence[AnyMessage], draft: Draft) -> AIMessage:
         speaker = self.speaker
-        # What the user sees of the last result may need no words.
+        # If the user sees the last result, it may need no words.
         is_seen = bool(history and state.get("views")) and notes_of(history[-1]).get("seen", "nobody") != "nobody"
-        pieces = draft.emit, draft.hear, draft.take_back
+        pieces = draft.emit, draft.feed, draft.take_back
         listener = Listener(speaker.name, *pieces, thread=context.thread, may_be_silent=is_seen)
         messages = self.prompting.messages(speaker, state, context, history)
         chain = context.models.chain(speaker.name)
@@ -268,10 +268,10 @@ class AgentNode:
         return self.prompting.tools(self.speaker, state["lang"], context.client_tools)
 
     def _write(self, change: Change, message: AIMessage, *, is_told: bool, is_answered: bool) -> None:
-        """Write the reply down, and what the user sees of it: the views that wait, and below them its words.
+        """Store the reply, and show it to the user: the waiting views, and below them its words.
 
-        `is_told`: whoever plays the turn was told of the views while the reply came. `is_answered`: they stand in place
-        of the words. A reply without words that calls further tools leaves the views to the next one.
+        `is_told`: the views were sent while the reply came. `is_answered`: they take the place of the words. A reply
+        without words that calls further tools leaves the views to the next one.
         """
         state, name = change.state, self.speaker.name
         talk, reply = talk_of(state, name), _with_citations(message, state)
@@ -281,7 +281,7 @@ class AgentNode:
         if words or is_told or all(call["name"] in entries for call in message.tool_calls):
             seen = change.show_views(name, words if is_answered else "", is_told=is_told)[:MOST_SEEN]
         if seen and (is_answered or not (words or message.tool_calls)):
-            # The history holds what the user saw.
+            # The history holds the view's text, which the user saw.
             left_out = notes(left_out=reply.source) if words else {}
             kwargs = {**message.additional_kwargs, **left_out}
             message, words = message.model_copy(update={"content": seen, "additional_kwargs": kwargs}), ""
@@ -291,7 +291,7 @@ class AgentNode:
         if "form" in talk:
             change.talk(name, form=talk["form"])
         if self.speaker.is_supervisor and state.get("beside"):
-            # What others said stands in the prompt, and is no word of the user's.
+            # The prompt has the words of others, which are not the user's.
             change.put(foreign=True)
         if words:
             cited_from, unknown = reply.citations, reply.unknown
@@ -300,13 +300,13 @@ class AgentNode:
                 change.tell(Error(code=code, text=phrase(code, state["lang"])))
 
     async def _context(self, runtime: Runtime[Context], lang: str) -> Context:
-        """Return what the turn is given, with what dialogs tell this speaker.
+        """Return the context of the turn, with the dialogs' lines for this speaker.
 
-        The supervisor is told what dialogs have learnt of the user, unless others read along.
+        The supervisor gets facts that dialogs have learnt of the user, unless others read along.
         """
         context, store = runtime.context, runtime.store
         if not self.speaker.is_supervisor:
-            return await told_by(self.speaker, context, lang)
+            return await with_dialog_lines(self.speaker, context, lang)
         if context.is_shared or store is None:
             return context
         speakers = self.prompting.speakers
@@ -317,7 +317,7 @@ class AgentNode:
         return replace(context, lines=lines, called=called)
 
     async def _with_form(self, state: State, runtime: Runtime[Context]) -> State:
-        """Begin with the values of a remembered form that long-term memory has; where others read along, with none."""
+        """Begin with the values of a remembered form from long-term memory; where others read along, with none."""
         talk, is_shared = talk_of(state, self.speaker.name), runtime.context.is_shared
         if not self.speaker.remember or "form" in talk or runtime.store is None or is_shared:
             return state
@@ -336,12 +336,12 @@ def _named(message: AIMessage, state: State) -> AIMessage:
 def _storable(message: AIMessage, most: int) -> AIMessage:
     """Return a reply as it is stored, with `most` calls and one more, which is answered with a refusal."""
     calls = message.tool_calls[: most + 1]
-    # Nobody asks for words by their id, and ids are what a checkpoint cannot pack.
+    # Nobody asks for words by their id, and a checkpoint cannot pack ids.
     return message.model_copy(update={"tool_calls": calls, "id": message.id if calls else None})
 
 
 def _with_citations(message: AIMessage, state: State) -> CitedReply:
-    """Return a reply with its citations; its model reads its own marks again, but none that stand for nothing."""
+    """Return a reply with its citations; its model reads its own marks again, except those without a source."""
     reply = cited(message.text, sources_of(state))
     if reply.text.strip() or message.tool_calls or not message.text.strip():
         return reply

@@ -1,4 +1,4 @@
-"""The node that sums up what was cut from the speakers' histories; the user reads the answer meanwhile."""
+"""The node that sums up the cut messages of the speakers' histories; the user reads the answer meanwhile."""
 
 import asyncio
 import logging
@@ -11,25 +11,25 @@ from agents.errors import ModelUnavailable
 from agents.models.reply import Listener, reply
 from agents.state import State
 from agents.state.message_notes import notes
-from agents.state.talk import Talk, TalkUpdate
+from agents.state.speaker_state import SpeakerState, SpeakerUpdate
 from agents.toolkit.context import Context, emitter
 from prompts import phrase, prompt
 
 LOG = logging.getLogger(__name__)
 LONGEST_SUMMARY, LONGEST_LINE = 2000, 400
-"""Characters of a summary, and of each message that it tells of."""
+"""Characters of a summary, and of each message for it."""
 
 
 async def sum_up(state: State, runtime: Runtime[Context]) -> Update:
-    """Return the new summaries; where a model gives none, the former one stays, and what was cut goes without."""
-    talks: dict[str, TalkUpdate] = {}
+    """Return the new summaries; if a model gives none, the former one stays, and the cut messages are lost."""
+    talks: dict[str, SpeakerUpdate] = {}
     for name, talk in state.get("talks", {}).items():
         if talk.get("lost") and runtime.context.spent.leaves(runtime.context.limits):
             talks[name] = {"lost": [], "summary": await _summary(name, talk, state["lang"], runtime)}
     return {"talks": talks}
 
 
-async def _summary(name: str, talk: Talk, lang: str, runtime: Runtime[Context]) -> str:
+async def _summary(name: str, talk: SpeakerState, lang: str, runtime: Runtime[Context]) -> str:
     context, before = runtime.context, talk.get("summary", "")
     lines = [f"{it.type}: {' '.join(it.text.split())[:LONGEST_LINE]}" for it in talk["lost"] if it.text.strip()]
     transcript = "\n".join([phrase("summed_up", lang, summary=before or "-"), "", *lines])

@@ -1,4 +1,4 @@
-"""The node that runs the tools that a speaker called, hand-overs included."""
+"""The node that runs the tools of a speaker's reply, handoffs included."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -22,54 +22,54 @@ from agents.memory.store import namespace_of
 from agents.nodes import ask
 from agents.state import State, form_of, messages_of, talk_of
 from agents.state.message_notes import notes_of, with_notes
-from agents.state.talk import Json, Pending
+from agents.state.speaker_state import Json, Pending
 from agents.state.waiting_view import WaitingView
 from agents.toolkit.call import AroundToolCall, goes_in_circles
+from agents.toolkit.citation_registry import CitationRegistry
 from agents.toolkit.confirmation import mark_of
 from agents.toolkit.context import Context, ToolState
 from agents.toolkit.questions.form import stored_fields
 from agents.toolkit.questions.options import CONFIRM
 from agents.toolkit.result import Question, ToolResult, taken
-from agents.toolkit.shelf import Shelf, assistant_help, bound_tools, meant
-from agents.toolkit.source_book import SourceBook
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.tool_node import tool_node
+from agents.toolkit.tool_search import ToolSearch, assistant_help, bound_tools, meant
 from agents.toolkit.traits import Traits, traits_of
 from agents.toolkit.undo import UNDO_LAST
 from prompts import phrase
 
 LONGEST_DONE = 200
-"""Characters of what was done that other speakers are told."""
+"""Characters of a write's result for other speakers."""
 
 
 class ToolCalls:
-    """Run the tools of a speaker's last reply, then the change of hands it asked for, if any.
+    """Run the tools of a speaker's last reply, and then its handoff, if any.
 
     Reads run side by side. If a call writes, all run in their order, and those behind a question wait for its answer.
     """
 
     def __init__(
-        self, speaker: Speaker, speakers: Speakers, shelf: Shelf | None, hooks: Sequence[AroundToolCall] = ()
+        self, speaker: Speaker, speakers: Speakers, tool_search: ToolSearch | None, hooks: Sequence[AroundToolCall] = ()
     ) -> None:
         self.speaker, self.speakers, self.handovers = speaker, speakers, HandoverCalls(speaker, speakers)
-        offered = [*bound_tools(speaker, speakers, shelf), *(shelf.tools.values() if shelf else ())]
+        offered = [*bound_tools(speaker, speakers, tool_search), *(tool_search.tools.values() if tool_search else ())]
         self.tools = {tool.name: tool for tool in offered if tool.name not in self.handovers.names}
         self.node = tool_node(speaker, [*self.tools.values()], self.handovers.names, hooks)
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
-        """Return the results of every call but those that wait for the user, and who holds the conversation now."""
+        """Return the results of every call but those that wait for the user, and the holder of the conversation now."""
         covered = self._covered(state)
         reply, most = [*self._reply(state), *map(_call, covered)], runtime.context.limits.calls_per_reply
         passes = [call for call in reply[:most] if call["name"] in self.handovers.names]
         calls = [meant(call) for call in reply[:most] if call["name"] not in self.handovers.names]
         change = Change(state)
-        # Of an earlier round only the views are shown of which its results say so.
+        # Of an earlier round only the views of writes are shown: their results say so.
         change.put(views=[{**waiting, "answers": False} for waiting in state.get("views", []) if waiting["writes"]])
         if covered:
             change.put(pending=[pending for pending in state["pending"] if pending not in covered])
         goto = await self._run(change, calls, runtime)
         if sum(waiting["answers"] for waiting in change.state["views"]) < len(calls):
-            # Words tell of the other calls.
+            # The other calls need words.
             change.put(views=[{**waiting, "answers": False} for waiting in change.state["views"]])
         self.handovers.answer(change, reply[most:], "surplus")
         if calls and change.state.get("pending"):
@@ -88,7 +88,7 @@ class ToolCalls:
         return change.emit(runtime)
 
     def _end_round(self, change: Change) -> None:
-        """Speak to the user in place of a model that only repeats what was refused."""
+        """Speak to the user in place of a model that only repeats refused calls."""
         name, before = self.speaker.name, talk_of(change.state, self.speaker.name).get("failed", 0)
         if not handover.count_failure(change, self.speaker, before):
             text = phrase("in_circles", change.state["lang"])
@@ -127,9 +127,9 @@ class ToolCalls:
     async def _run_together(
         self, change: Change, calls: Sequence[ToolCall], reply: str, foreign: bool, runtime: Runtime[Context]
     ) -> str:
-        """Run calls side by side, and write down what they change; return the speaker that one hands off to, or "".
+        """Run calls side by side, and store their changes; return the speaker that one hands off to, or "".
 
-        `reply` is the id of the first call of their reply. `foreign`: whether its model had read text from outside.
+        `reply` is the id of the first call of their reply. `foreign`: whether its model had read foreign text.
         """
         state, context = change.state, runtime.context
         citing = [call["id"] or "" for call in calls if self._traits(call["name"]).cited]
@@ -156,13 +156,13 @@ class ToolCalls:
         return goto
 
     def _node(self, context: Context) -> ToolNode:
-        """Return what runs the tools of this turn: the speaker's own, and those that the client runs."""
+        """Return the node for the tools of this turn: the speaker's own, and those that the client runs."""
         if not context.client_tools:
             return self.node
         return tool_node(self.speaker, [*self.tools.values(), *context.client_tools.values()], self.handovers.names)
 
     def _take(self, change: Change, message: ToolMessage, calls: Sequence[ToolCall], context: Context) -> str:
-        """Write down the result of one call; return the speaker that it hands off to, or ""."""
+        """Store the result of one call; return the speaker that it hands off to, or ""."""
         state, name, target = change.state, self.speaker.name, ""
         outcome: ToolResult = message.artifact
         agreed = state.get("agreed")
@@ -180,6 +180,7 @@ class ToolCalls:
         else:
             call = next(call for call in calls if call["id"] == message.tool_call_id)
             pending = self._pending(call, outcome.question, agreed, state["lang"])
+            pending = ask.resumed(pending, messages_of(state, name), state["lang"])
             change.put(pending=[*state.get("pending", []), pending])
         note_effects(change, message, self._traits(message.name or ""), context, self.speaker.name)
         return target
@@ -217,17 +218,17 @@ def _call(pending: Pending) -> ToolCall:
 
 
 def changes_of(results: object) -> list[Json]:
-    """Return what a tool node's results change: their messages, and the keys that a tool's `Command` updates."""
+    """Return the changes of a tool node's results: their messages, and the keys that a tool's `Command` updates."""
     parts = results if isinstance(results, list) else [results]
     return [cast(Json, (part.update if isinstance(part, Command) else part) or {}) for part in parts]
 
 
 def seen_by(change: Change, message: ToolMessage, traits: Traits) -> ToolMessage:
-    """Return a result as a history has it, which says who sees it; its view waits for the next words."""
+    """Return a result for the history, with its `seen` note; its view waits for the next words."""
     outcome: ToolResult = message.artifact
     view, seen = outcome.view, notes_of(message).get("seen", "nobody")
     if isinstance(view, Notice):
-        # It was shown beside the answer.
+        # The notice was shown beside the answer.
         seen = "shown"
     elif view and (view.title.strip() or view.text().strip()):
         answers, stays = traits.answers, traits.answers or traits.effect == "write"
@@ -238,14 +239,14 @@ def seen_by(change: Change, message: ToolMessage, traits: Traits) -> ToolMessage
 
 
 def note_effects(change: Change, message: ToolMessage, traits: Traits, context: Context, speaker: str) -> None:
-    """Note in the state whether a call has written something, and whether it has brought text from outside."""
+    """Note in the state whether a call has written something, and whether it has brought foreign text."""
     outcome: ToolResult = message.artifact
     question = outcome.question
     if traits.effect == "write" and message.status != "error" and question is None and message.name != UNDO_LAST:
         text = "" if notes_of(message).get("foreign") else message.text.partition("\n")[0][:LONGEST_DONE]
         change.put(wrote=change.state.get("turn", 0), last_done={"speaker": speaker, "text": text})
     has_run = question is None or question.kind != CONFIRM
-    # What help said of a failure may be text from outside as well.
+    # The help's answer to a failure may be foreign text as well.
     is_rescued = notes_of(message).get("rescued") and traits_of(assistant_help).is_foreign(context)
     if is_rescued or (has_run and notes_of(message).get("foreign")):
         change.put(foreign=True)
@@ -254,7 +255,7 @@ def note_effects(change: Change, message: ToolMessage, traits: Traits, context: 
 def tool_state(
     speaker: Speaker, speakers: Speakers, state: State, calls: Sequence[ToolCall] = (), cited: Sequence[str] = ()
 ) -> ToolState:
-    """Return what the tools of these calls see; `cited` are the ids of the calls that give documents with numbers."""
+    """Return the state that the tools of these calls see; `cited` are the ids of calls that give numbered documents."""
     return {
         "messages": [AIMessage("", tool_calls=[*calls])],
         "reply": next((call["id"] or "" for call in calls), ""),
@@ -262,7 +263,9 @@ def tool_state(
         "lang": state["lang"],
         "heard": state["heard"],
         "aliases": Aliases(state.get("aliases"), state.get("labels")),
-        "sources": SourceBook(state.get("sources"), turn := state.get("turn", 0), state.get("spoke", turn), cited),
+        "sources": CitationRegistry(
+            state.get("sources"), turn := state.get("turn", 0), state.get("spoke", turn), cited
+        ),
         "talk": messages_of(state, speaker.name),
         "dialogs": {name: described(dialog, state["lang"]) for name, dialog in speakers.dialogs.items()},
         "speaker": speaker.name,
@@ -277,7 +280,7 @@ def tool_state(
 
 
 async def remember_form(speaker: Speaker, form: Json, context: Context, store: BaseStore | None) -> None:
-    """Keep a form for the user's later threads if the dialog wants it; what a group was told stays with the group."""
+    """Keep a form for the user's later threads if the dialog wants it; a form of a group stays with the group."""
     if not speaker.remember or store is None or context.is_shared:
         return
     await store.aput(namespace_of(context.user, "forms"), speaker.name, {**form})

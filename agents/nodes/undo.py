@@ -1,4 +1,4 @@
-"""The node that takes back what tools have written, at the user's word."""
+"""The node that takes back tools' writes, at the user's word."""
 
 import asyncio
 import hashlib
@@ -23,32 +23,32 @@ from agents.toolkit.confirmation import worded
 from agents.toolkit.context import Context, emitter
 from agents.toolkit.context import Runtime as RuntimeOfTool
 from agents.toolkit.result import Refused
-from agents.toolkit.shelf import tool_named
 from agents.toolkit.speaker import Speaker, Speakers
+from agents.toolkit.tool_search import tool_named
 from agents.toolkit.traits import Done, Items, traits_of
 from agents.toolkit.undo import FACTS, REMEMBER, UNDO_LAST, TakenBack, both, sentences, taken_back
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)
 TIMEOUT = 60
-"""Seconds that a function may take that takes a write back."""
+"""The most seconds of a function that takes a write back."""
 LASTS = 24 * 3600
-"""Seconds during which it is remembered that a write was taken back."""
+"""Seconds for which the ledger remembers that a write was taken back."""
 
 
 class UndoNode:
-    """Take back the writes of one message, the latest first, and say what came of it."""
+    """Take back the writes of one message, the latest first, and tell the user the outcome."""
 
     def __init__(self, speakers: Speakers) -> None:
         self.speakers = speakers
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
-        """Return what was said, with the forms and the language as they were before."""
+        """Return the answer, with the forms and the language as they were before."""
         context, message, id = runtime.context, state["undoing"] or None, state["heard"]["id"]
         wrote, turn = state.get("wrote", -1), state["turn"]
         if is_called := message == UNDO_LAST:
             message = id if wrote == turn else None
-        # "Bring it back" never takes away what is there.
+        # "Bring it back" never removes an item.
         gone = message is None and is_said("bring_back", state["heard"]["text"] or "")
         if message is None and not (gone or is_called) and (old := await self._old(change := Change(state), runtime)):
             switch.answer(change, phrase("undo_old", state["lang"], items=old), holder_of(state), UNDO)
@@ -77,13 +77,13 @@ class UndoNode:
         return change.emit(runtime)
 
     async def _old(self, change: Change, runtime: Runtime[Context]) -> str:
-        """Return in words what was written last, if the user has to be asked first: it is more than a turn old."""
+        """Return the last writes in words, if the user has to be asked first: they are more than a turn old."""
         context, state = runtime.context, change.state
         if state.get("undo_asked") or state.get("undid", -1) >= state["turn"] - 1 or context.undo is None:
             return ""
         logged = await context.undo.writes(context.thread, context.user)
         if storable(state["heard"]["id"]) in {it.undone_by for it in logged}:
-            # An undo that was cut off goes on: what it had taken back is told.
+            # An undo that was cut off goes on: its outcome is told.
             return ""
         standing = [it for it in logged if not it.is_undone]
         last = standing[-1] if standing else None
@@ -93,7 +93,7 @@ class UndoNode:
         return phrase("undo_count", state["lang"], count=len(texts)) if context.is_shared else "; ".join(texts)
 
     def _items(self, write: LoggedWrite, change: Change, runtime: Runtime[Context]) -> list[str]:
-        """Return what a write has changed, in words."""
+        """Return the changes of a write, in words."""
         (speaker, tool), lang = self._owner(write), change.state["lang"]
         kinds = kinds_of(write, tool)
         pairs = [
@@ -109,7 +109,7 @@ class UndoNode:
     async def take_back(
         self, write: LoggedWrite, change: Change, runtime: Runtime[Context]
     ) -> tuple[TakenBack, str, bool]:
-        """Take one write back; return its items by outcome, what a function said, and whether nothing of it is left."""
+        """Take one write back; return its items by outcome, a function's words, and whether nothing of it is left."""
         speaker, tool = self._owner(write)
         if write.tool == FORGOTTEN:
             return {}, phrase("undo_forgotten", change.state["lang"]), False
@@ -122,7 +122,7 @@ class UndoNode:
         return {}, text, is_done
 
     async def redo(self, write: LoggedWrite, change: Change, runtime: Runtime[Context]) -> str:
-        """Write the items of a write that was taken back once more; a call elsewhere is returned in words instead."""
+        """Write the items of an undone write once more; return a call with an effect elsewhere in words instead."""
         speaker, tool = self._owner(write)
         of_tool = self._runtime(write, speaker, change, runtime)
         if kinds := kinds_of(write, tool):
@@ -144,7 +144,7 @@ class UndoNode:
         return speaker, tool_named(write.tool, speaker, self.speakers)
 
     async def _keep(self, change: Change, speaker: Speaker, runtime: RuntimeOfTool) -> None:
-        """Take over what was put back in the state: the form of a speaker, the language."""
+        """Take over the undo's changes of the state: the form of a speaker, the language."""
         visible = runtime.state
         if visible["lang"] != change.state["lang"]:
             change.put(lang=visible["lang"])
@@ -155,17 +155,17 @@ class UndoNode:
     def _tell(self, change: Change, answer: str, writers: Iterable[str], *, is_undone: bool) -> None:
         """Say the answer, and tell it to the speaker that leads and to those that had written.
 
-        A model that has asked for the undo says what came of it; `is_undone` if there was anything.
+        A model that has asked for the undo tells its outcome itself; `is_undone` if a write was taken back.
         """
         holder, undoing = holder_of(change.state), change.state["undoing"]
         if undoing == UNDO_LAST:
             writers = {*writers, holder}
             change.put(listener=holder)
         elif undoing:
-            # The user's message goes on to the dialog that they are back in.
+            # The user's message goes on to the dialog to which they are back.
             change.say(SUPERVISOR, answer)
         else:
-            # What was asked before stays open.
+            # The question before it stays open.
             switch.answer(change, answer, holder, UNDO)
             writers = [name for name in writers if name != holder]
         for name in writers:
@@ -194,7 +194,7 @@ async def _put_back(
 
 
 async def _inverted(write: LoggedWrite, tool: BaseTool | None, runtime: RuntimeOfTool) -> tuple[str, bool]:
-    """Let the function of a tool take its write back, once; return what is said of it, and whether it is gone."""
+    """Let the function of a tool take its write back, once; return the words for the user, and whether it is gone."""
     lang, record = runtime.state["lang"], write.record
     what = worded(tool, record.get("args", {}), runtime.state) if tool else write.tool
     inverse, ledger = traits_of(tool).inverse if tool else None, runtime.context.ledger

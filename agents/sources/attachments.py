@@ -1,44 +1,44 @@
-"""Files and places beside a user's message: what is kept of them, and what a model sees of them in that turn."""
+"""Files and places beside a user's message: their marks in a history, and their contents for the model of the turn."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from langchain_core.messages.content import ImageContentBlock
 
-from agents.state.person import Heard, Quoted
+from agents.state.person import Quoted, UserMessage
 from prompts import phrase
 
-SHOWN = ("photo", "file")  # The kinds of files whose contents a model is shown.
+SHOWN = ("photo", "file")  # The kinds of files whose contents a model sees.
 MARKED = (*SHOWN, "location", "contact")  # The kinds that leave a mark in the history, such as "[photo]".
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What the files of a message hold. It is read anew for the message's turn and never stored."""
+    """The contents of a message's files. They are read anew for the message's turn and never stored."""
 
     pictures: Sequence[ImageContentBlock] = field(default=(), repr=False)
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def marks(quoted: Sequence[Quoted], lang: str) -> str:
-    """Return what a history keeps of the files and places beside a message: "[photo]"; empty without any."""
+    """Return the marks of the files and places beside a message for a history: "[photo]"; empty without any."""
     marked = [part for part in quoted if part["kind"] in MARKED]
     return " ".join(phrase(f"mark_{part['kind']}", lang) for part in marked)
 
 
-def words_of(heard: Heard, lang: str) -> str:
-    """Return a message as a history keeps it: the user's words, below the marks of what was beside them."""
+def words_of(heard: UserMessage, lang: str) -> str:
+    """Return a message as a history keeps it: the user's words, below the marks of files and places."""
     text, beside = heard["text"] or "", marks(heard.get("quoted", []), lang)
     return "\n".join(dict.fromkeys(filter(None, (beside, text))))
 
 
-def has_words(heard: Heard, lang: str) -> bool:
+def has_words(heard: UserMessage, lang: str) -> bool:
     """Tell whether the user said something besides sending files."""
     return (heard["text"] or "") != marks(heard.get("quoted", []), lang)
 
 
 def told(quoted: Sequence[Quoted], contents: Contents, lang: str) -> list[str]:
-    """Return what a model is told of the files beside a message: their texts, and what it cannot see."""
+    """Return sentences for a model on the files beside a message: their texts, and the files that it cannot see."""
     parts = []
     for part in quoted:
         if part["kind"] == "file" and (text := contents.texts.get(part.get("file", ""))):

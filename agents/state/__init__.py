@@ -1,4 +1,4 @@
-"""What is remembered of a conversation: plain data and LangChain messages only, so that it can be read strictly."""
+"""The state of a conversation: plain data and LangChain messages only, so that it can be read strictly."""
 
 from collections.abc import Mapping, Sequence
 from operator import add
@@ -10,8 +10,8 @@ from typing_extensions import TypedDict
 
 from agents.state.citations import Citation, CitedSource
 from agents.state.lifetime import Lifetime
-from agents.state.person import Branch, Heard, Own, Person
-from agents.state.talk import Json, Pending, Talk, TalkUpdate, merge_talks
+from agents.state.person import Branch, Own, Person, UserMessage
+from agents.state.speaker_state import Json, Pending, SpeakerState, SpeakerUpdate, merge_talks
 from agents.state.verdict import StoredGuess, StoredVerdict, Vote
 from agents.state.waiting_view import WaitingView
 
@@ -29,59 +29,59 @@ class Said(TypedDict):
 class Plain(Own, total=False):
     """The keys of the state that an update simply replaces.
 
-    Each says who writes it and who clears it. What has a `Lifetime` is cleared by `route`, as the turn begins.
+    Each names its writer and the node that clears it. `route` clears the keys with a `Lifetime`, as the turn begins.
     """
 
-    heard: Heard
+    heard: UserMessage
     """The user message of the turn. Written as the turn begins; a switch that is taken back brings its message back."""
     lang: str
-    """Written as the turn begins, and by tools that change the language; never cleared."""
+    """The language of the answers. Written as the turn begins, and by tools that change it; never cleared."""
     turn: int
     """The number of the turn in the thread, from 1. `route` counts it; nobody clears it."""
     writer: str
     """The user whose own keys and `talks` stand here; `route` writes it. Everybody else's are in `persons`."""
     persons: dict[str, Person]
-    """The people of a thread that several write in, by id. `route` writes it; `forget` takes a person out."""
+    """The people of a thread with several writers, by id. `route` writes it; `forget` takes a person out."""
     beside: list[str]
-    """What others said here last, as the speakers are told; only where several write. Written as the turn begins."""
+    """The last words of the others, as the speakers are told; only with several writers. Written as the turn begins."""
     listener: str | None
-    """Who hears the message next; None: the turn is over. Most nodes write it; `settle` clears it."""
+    """The speaker that hears the message next; None: the turn is over. Most nodes write it; `settle` clears it."""
     asked: Annotated[list[str], Lifetime("turn", [])]
     """Observers whose vote the current message waits for. `route` writes it; the speaker or the verdict clears it."""
     undone: Annotated[bool, Lifetime("turn", False)]
-    """The user has just taken a switch back: the message is for the dialog, whatever it says. `route` writes it."""
+    """Whether the user has just taken a switch back: the message is for the dialog in any case. `route` writes it."""
     drafting: Annotated[bool, Lifetime("turn", False)]
     """Whether the dialog drafts its answer while the observers vote. `route` writes it; a switch clears it."""
     verdict: Annotated[StoredVerdict | None, Lifetime("turn")]
-    """What the votes came to, or a dialog decided that gives back. The speaker writes it; a reply clears it."""
+    """The outcome of the votes, or of a dialog that hands back. The speaker writes it; a reply clears it."""
     hops: Annotated[int, Lifetime("turn", 0)]
-    """The handoffs of the turn. Each handoff counts it; a dialog that failed twice sets it to `MAX_HOPS`."""
+    """The number of handoffs in the turn. Each one adds to it; a dialog that failed twice sets it to `MAX_HOPS`."""
     undoing: Annotated[str | None, Lifetime("turn")]
-    """Whose writes are taken back: a message's, or the last (empty, `UNDO_LAST`). `undo` clears it."""
+    """The message whose writes are taken back, or the last one (empty, `UNDO_LAST`). `undo` clears it."""
     agreed: Annotated[Pending | None, Lifetime("turn")]
     """The call that the user has just said yes to; it runs next. `ask` writes it; the tools clear it."""
     forgets: Annotated[str | None, Lifetime("turn")]
-    """What the user has just agreed to have deleted; it is deleted when the turn is over. `route` writes it."""
+    """The deletion to which the user has just agreed; it is done when the turn is over. `route` writes it."""
     views: Annotated[list[WaitingView], Lifetime("turn", [])]
-    """The views of this turn that the user has not seen yet. Tools write it; whoever shows them clears it."""
+    """The views of this turn that the user has not seen yet. Tools write it; the node that shows them clears it."""
     shortcut: Annotated[str | None, Lifetime("turn")]
     """The tool that serves this message without a model. `route` writes it."""
     guess: Annotated[StoredGuess | None, Lifetime("turn")]
-    """What the gate gave the message. `route` writes it."""
+    """The gate's score of the message. `route` writes it."""
     branch: Branch | None
-    """Written and cleared where the user edits or retries a message; see `Branch`."""
+    """The earlier turn to go on from. Written and cleared where the user edits or retries a message."""
 
 
 class State(Plain, total=False):
     """A conversation, as the checkpointer keeps it."""
 
-    talks: Annotated[dict[str, Talk], merge_talks]
-    """What each speaker remembers. Every node adds to its speaker's; `forget` clears it."""
+    talks: Annotated[dict[str, SpeakerState], merge_talks]
+    """The speaker state of each speaker. Every node adds to its speaker's; `forget` clears it."""
     votes: Annotated[list[Vote], add]
     """The observers' votes on the current message or answer. A node that begins a list anew writes an `Overwrite`:
     `route`, the speaker that waited, the verdict and `settle` do."""
     said: Annotated[list[Said], add]
-    """What the user was told in this turn. Every node that says something adds to it; `route` begins it anew."""
+    """The messages to the user in this turn. Every node that says something adds to it; `route` begins it anew."""
 
 
 def updated(state: State, update: Mapping[str, object]) -> State:
@@ -91,7 +91,7 @@ def updated(state: State, update: Mapping[str, object]) -> State:
         if isinstance(value, Overwrite):
             after[name] = value.value
         elif name == "talks":
-            after[name] = merge_talks(after.get(name, {}), cast(Mapping[str, TalkUpdate], value))
+            after[name] = merge_talks(after.get(name, {}), cast(Mapping[str, SpeakerUpdate], value))
         else:
             after[name] = add(after.get(name, []), value) if name in ("votes", "said") else value
     return cast(State, after)
@@ -102,8 +102,8 @@ def holder_of(state: State) -> str:
     return state.get("dialog") or SUPERVISOR
 
 
-def talk_of(state: State, name: str) -> Talk:
-    """Return what a speaker remembers; an empty talk if it has not spoken yet."""
+def talk_of(state: State, name: str) -> SpeakerState:
+    """Return a speaker's state; it is empty if the speaker has not spoken yet."""
     return state.get("talks", {}).get(name, {})
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
 from agents.state.message_notes import newly_lasting, notes_of
-from agents.state.talk import Pending
+from agents.state.speaker_state import Pending
 
 MOST_MESSAGES = 1_000
 """Messages of a history, however short they are."""
@@ -16,7 +16,7 @@ def beyond(messages: Sequence[AnyMessage], most: int, tokens: Callable[[Sequence
     """Return how many messages at the beginning go from a history of more than `most` tokens.
 
     About half of it stays, and begins with a user message. So a history is cut seldom, and most prompts begin with
-    the whole one before them; with a window that slides none does. `tokens` estimates those of messages.
+    the whole prompt before them; with a sliding window none would. `tokens` estimates the tokens of messages.
     """
     shown_messages = [*_told(messages)]
     if len(messages) <= MOST_MESSAGES and tokens(shown_messages) <= most:
@@ -32,7 +32,7 @@ def beyond(messages: Sequence[AnyMessage], most: int, tokens: Callable[[Sequence
 
 
 def _told(messages: Iterable[AnyMessage]) -> Iterator[str]:
-    """Yield what each message of a history adds to a prompt."""
+    """Yield the text that each message of a history adds to a prompt."""
     lasting: Sequence[str] = []
     for message in messages:
         words = message.content if isinstance(message.content, str) else message.text
@@ -46,13 +46,13 @@ def _told(messages: Iterable[AnyMessage]) -> Iterator[str]:
 
 
 def cut_harder(messages: list[AnyMessage]) -> list[AnyMessage]:
-    """Keep about the last quarter of what was said, by its characters, beginning with a user message."""
+    """Keep about the last quarter of the messages, by characters, beginning with a user message."""
     size = sum(map(len, _told(messages)))
     return messages[beyond(messages, size // 2, lambda told: sum(map(len, told))) :]
 
 
 def texts(messages: Sequence[AnyMessage], tools: Iterable[Mapping[str, object]] = ()) -> list[str]:
-    """Return all that a prompt says: texts, arguments of calls, and tools as they go over the wire."""
+    """Return all texts of a prompt: of messages, arguments of calls, and tools as they go over the wire."""
     words = [message.text for message in messages]
     arguments = [
         str(call["args"]) for message in messages if isinstance(message, AIMessage) for call in message.tool_calls

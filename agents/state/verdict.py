@@ -1,4 +1,4 @@
-"""Who holds the conversation next, and how the observers' votes on it are gathered."""
+"""Verdicts on the next holder of the conversation, and the collection of the observers' votes."""
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping
@@ -7,12 +7,19 @@ from typing import Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
+from prompts import FALLBACK, sentence
+
 Kind = Literal["stay", "switch", "supervisor", "finished", "person"]
 By = Literal["free", "gate", "observer", "dialog"]
 
 
+def because(key: str, /, **facts: object) -> str:
+    """Return the reason of a decision, from `reasons.toml`; the trace has it in English."""
+    return sentence("reasons", key, FALLBACK, **facts)
+
+
 class StoredGuess(TypedDict):
-    """What the gate gave a message, for a process that goes on with its turn; and the dialog that it may leave."""
+    """The gate's score of a message, for a process that resumes its turn, and the dialog that the message may leave."""
 
     value: float
     model: str
@@ -38,17 +45,17 @@ class Vote(StoredVerdict):
 
 @dataclass(frozen=True)
 class Verdict:
-    """One opinion on who holds the conversation next, with its reason."""
+    """An opinion on the next holder of the conversation, with its reason."""
 
     kind: Kind = "stay"
-    """Stay; switch to `target`; to the supervisor; the dialog has reached its goal; or stay, and call a person."""
+    """Stay; go to `target`; go to the supervisor; the dialog has reached its goal; or stay, and call a person."""
     target: str | None = None
     """The dialog or tool that the user wants instead, if the observer knows it."""
     reason: str = ""
     binding: bool = False
     """Whether `target` hears the message at once, also where the supervisor's model decides (`DIRECT_SWITCH=0`)."""
     also: str = ""
-    """With "stay": the dialog or tool that the rest of the message is for; it comes after the dialog."""
+    """With "stay": the dialog or tool for the rest of the message; it comes after the dialog."""
 
     @property
     def stays(self) -> bool:
@@ -72,7 +79,7 @@ STAY = Verdict()
 
 
 def settle(votes: Mapping[str, Verdict]) -> Verdict:
-    """Return the first vote, by the observers' names, that is not "stay"; else the first for somebody besides."""
+    """Return the first vote, by the observers' names, that is not "stay"; else the first that has `also`."""
     ordered = [votes[name] for name in sorted(votes)]
     return next((it for it in ordered if not it.stays), next((it for it in ordered if it.also), STAY))
 
@@ -93,7 +100,7 @@ class Ballot:
         self._news.set()
 
     async def verdict(self, voters: Collection[str]) -> Verdict:
-        """Wait until the vote is settled: at the first one that is not "stay", or when all of these have voted."""
+        """Wait until the vote is settled: at the first vote that is not "stay", or when all of these have voted."""
         while settle(self.votes).stays and not self.votes.keys() >= {*voters}:
             self._news.clear()
             await self._news.wait()

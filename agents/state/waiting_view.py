@@ -2,17 +2,17 @@
 
 from typing_extensions import TypedDict
 
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 
 
 class WaitingView(TypedDict):
     """A view that is shown above the next words."""
 
     call: str
-    """The id of the call that gave it."""
+    """The id of the call that returned it."""
     body: Json
     """The view, as `View.body` writes it."""
     writes: bool
-    """Whether its model was told that it is seen, as of each write: it is shown even if further tools are called."""
+    """Whether its model was told that the user sees it, as with each write: it is shown even before further tools."""
     answers: bool
-    """Whether it is the whole answer, and the words beside it are left out."""
+    """Whether it is the whole answer, without the words beside it."""

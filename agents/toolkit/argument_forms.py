@@ -10,19 +10,19 @@ from functools import reduce
 from typing import Any
 
 from agents.language.identifiers import Schema
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 
 Way = Callable[[Any], Any]
 WRITTEN = "arguments"
-"""The parameter in which a model writes the arguments of a tool that takes any."""
+"""The parameter in which a model writes the arguments of a tool with free arguments."""
 
 PASSED = {name: f"{name} (given)" for name in ("self", "config", "run_manager", "runtime")}
-"""How arguments are called on their way through LangChain, which sets these names itself."""
+"""The names of arguments on their way through LangChain, which sets the own ones itself."""
 RECEIVED = {passed: name for name, passed in PASSED.items()}
 
 
 def passed(args: Json) -> Json:
-    """Return arguments under names that LangChain does not set."""
+    """Return arguments under other names than those that LangChain sets."""
     return {PASSED.get(name, name): value for name, value in args.items()}
 
 
@@ -32,7 +32,7 @@ def received(args: Json) -> Json:
 
 
 def json_of(value: object) -> object:
-    """Return the object or list that a text holds as JSON; anything else as it is."""
+    """Return the object or list that a text holds as JSON; any other value as it is."""
     if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
         with suppress(ValueError, RecursionError):
             return json.loads(value)
@@ -40,7 +40,7 @@ def json_of(value: object) -> object:
 
 
 def spread(args: Json) -> Json:
-    """Return arguments with those that stand together as JSON text."""
+    """Return arguments, including those in a JSON text under `WRITTEN`."""
     written = json_of(args.get(WRITTEN))
     others = {name: value for name, value in args.items() if name != WRITTEN}
     return {**others, **written} if isinstance(written, dict) else args
@@ -71,7 +71,7 @@ def entries_of(first: Sequence[Way | None], further: Way | None) -> Way:
 
 
 def scalar(schema: Schema) -> Way:
-    """Return the way back for a number or a boolean that a client may have made a text of."""
+    """Return the way back for a number or a boolean that may have become a text in a client."""
 
     def back(value: Any) -> Any:
         with suppress(ValueError):
@@ -83,13 +83,13 @@ def scalar(schema: Schema) -> Way:
 
 
 def chain(*ways: Way | None) -> Way | None:
-    """Return the way back that takes these ways, one after the other."""
+    """Return one way back for these ways, one after the other."""
     taken = [way for way in ways if way]
     return (lambda value: reduce(lambda it, way: way(it), taken, value)) if taken else None
 
 
 def branch_of(branches: Sequence[tuple[Schema, Way | None]]) -> Way:
-    """Return the way back for a choice: that of the first branch that the value fits."""
+    """Return the way back for a choice: the way of the first branch that the value fits."""
 
     def back(value: Any) -> Any:
         way = next((way for schema, way in branches if fits(value, schema)), None)

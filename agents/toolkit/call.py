@@ -17,18 +17,18 @@ from pydantic import BaseModel, ValidationError
 
 from agents.events import ToolStart
 from agents.state.message_notes import notes_of
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from agents.toolkit.argument_forms import passed
 from agents.toolkit.context import Runtime, ToolState
 from agents.toolkit.result import Refused, ToolResult
-from agents.toolkit.shelf import meant
 from agents.toolkit.tool_code import handed_off
+from agents.toolkit.tool_search import meant
 from agents.toolkit.traits import traits_of
 from prompts import phrase
 
 ToolReply = ToolMessage | Command[str]
 TRIES = 3
-"""How often a tool may refuse other arguments in the same words."""
+"""The number of refusals in the same words, for other arguments, that end the calls of a tool."""
 Execute = Callable[[ToolCallRequest], Awaitable[ToolReply]]
 AroundToolCall = Callable[[ToolCallRequest, Execute], Awaitable[ToolReply]]
 """A function of LangChain's own form (`wrap_tool_call`): it runs a call, or answers itself."""
@@ -62,13 +62,13 @@ class CallOutcome:
 
 
 def message_of(reply: ToolReply) -> ToolMessage:
-    """Return the message for the model, which is the only one in what `CallOutcome` replies."""
+    """Return the message for the model; it is the only one in a reply of `CallOutcome`."""
     message: ToolMessage = cast(Json, reply.update)["messages"][0] if isinstance(reply, Command) else reply
     return message
 
 
 class RunningCall:
-    """A call of a tool that exists. `raw` is the call as LangChain has it, `state` what the tool sees."""
+    """A call of an existing tool. `raw` is the call as LangChain has it, `state` the conversation for the tool."""
 
     def __init__(self, request: ToolCallRequest, execute: Execute) -> None:
         self.request, self.tool, self.execute = request, cast(BaseTool, request.tool), execute
@@ -88,7 +88,7 @@ class RunningCall:
             return None
 
     async def run(self) -> CallOutcome:
-        """Run the tool itself; a hand-off of another library becomes the name of who leads next."""
+        """Run the tool itself; a handoff of another library becomes the name of the next speaker."""
         request = self.request
         if isinstance(self.tool.args_schema, dict):
             request = request.override(tool_call={**self.raw, "args": passed(self.raw["args"])})
@@ -107,10 +107,9 @@ class RunningCall:
 def refuse_repeated(call: RunningCall, tools: Mapping[str, BaseTool]) -> None:
     """Refuse a call that was made in this turn already: a model that goes in a circle makes the same one again.
 
-    A write that was done, and a read that tells the same until something is written, are run once; a write also
-    again after the same tool has written something else, since that sets it back. A read of the world outside
-    (`volatile`), a question to the user, and a call that failed may answer otherwise the next time: they are run
-    `limits.same_calls` times. Raises Refused, which tells the model so.
+    A done write runs once, and again after the same tool has done another write, which may have reverted it. A read
+    of our own data runs once until the next write. A read of the world outside (`volatile`), a question to the user,
+    and a call that failed may answer otherwise the next time: they run `limits.same_calls` times. Raises Refused.
     """
     traits, same = call.traits, _signature(call.raw)
     done = failed = 0
@@ -119,7 +118,7 @@ def refuse_repeated(call: RunningCall, tools: Mapping[str, BaseTool]) -> None:
             done, failed = (done, failed + 1) if answer is not None and answer.status == "error" else (done + 1, failed)
         elif (traits.effect == "read" or earlier["name"] == call.tool.name) and _wrote(earlier, answer, tools):
             done = failed = 0
-    # What the user chooses may be another thing each time.
+    # The user may choose another thing each time.
     once = traits.kind == "general" and not (traits.effect == "read" and traits.volatile)
     if (once and done > 0) or done + failed >= call.context.limits.same_calls:
         raise Refused(phrase("tool_repeated", call.lang, tool=call.tool.name))
@@ -128,14 +127,14 @@ def refuse_repeated(call: RunningCall, tools: Mapping[str, BaseTool]) -> None:
 def goes_in_circles(talk: Sequence[AnyMessage], heard: str) -> bool:
     """Tell whether a call of the last reply was refused like an earlier one, with no success in between.
 
-    The same words of the same tool are the same refusal. A tool that refuses other arguments in the same words has
-    told something, such as "no such customer": this counts at its third time. A call that was run and failed does not
-    count: `refuse_repeated` counts it. Refusals of one reply count once, and one with help beside it gets another
+    A refusal is the same if the tool and the words are the same. The same refusal of other arguments may be news, such
+    as "no such customer": it counts at its third time. A call that was run and failed does not count:
+    `refuse_repeated` counts it. Refusals of one reply count once, and one with help beside it gets another
     try. `heard` is the id of the user's message.
     """
     calls: dict[str | None, ToolCall] = {}
     replies: list[dict[tuple[str, str], str]] = [{}]
-    """The refusals of each reply: the tool and the words, and what was called if the tool itself refused it."""
+    """The refusals of each reply: the tool and the words, and the call if the tool itself refused it."""
     rescued: set[tuple[str, str]] = set()
     for message in this_turn(talk, heard):
         if isinstance(message, AIMessage):
@@ -166,7 +165,7 @@ def this_turn(talk: Sequence[AnyMessage], heard: str) -> list[AnyMessage]:
 
     def is_working(message: AnyMessage) -> bool:
         if message.id == heard:
-            # What the user says may be the result of a tool that asked them.
+            # The user's message may be the result of a tool that asked for it.
             return False
         return isinstance(message, ToolMessage) or (isinstance(message, AIMessage) and bool(message.tool_calls))
 
@@ -176,7 +175,7 @@ def this_turn(talk: Sequence[AnyMessage], heard: str) -> list[AnyMessage]:
 def _before(call: RunningCall) -> list[tuple[ToolCall, ToolMessage | None]]:
     """Return the calls of the turn before this one, each with its result.
 
-    A call of the same reply that failed has none: nobody has asked for it again.
+    A failed call of the same reply has none: the model has not repeated it.
     """
     talk = call.state.get("talk", ())
     begun = len(talk) - len(this_turn(talk, call.state["heard"]["id"]))

@@ -1,6 +1,6 @@
 """Tools that a client brings along and runs itself: a call of one ends the turn, and the next message has its result.
 
-What they give back is text from outside.
+Their results are foreign text.
 """
 
 import json
@@ -13,7 +13,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from agents.language.identifiers import MARK
-from agents.state.talk import Json, Pending
+from agents.state.speaker_state import Json, Pending
 from agents.toolkit.argument_forms import received
 from agents.toolkit.json_schema import as_map, safe_names
 from agents.toolkit.result import Answer, Question, ToolResult
@@ -32,7 +32,7 @@ class ClientTool:
 
 
 class ClientResult(BaseModel):
-    """What a client's tool has given."""
+    """The result of a client's tool."""
 
     model_config = ConfigDict(frozen=True)
     call: str
@@ -46,7 +46,7 @@ RESULTS = TypeAdapter(list[ClientResult])
 
 
 def client_tools(offered: Sequence[ClientTool], taken: Collection[str]) -> dict[str, BaseTool]:
-    """Return a client's tools by the names under which models know them, none of which is `taken`."""
+    """Return a client's tools by the names for models; none of these names is `taken`."""
     tools, names = dict[str, BaseTool](), safe_names([tool.name for tool in offered], "tool")
     for tool in offered:
         own = names[tool.name]
@@ -73,7 +73,7 @@ def _tool(name: str, offered: ClientTool) -> BaseTool:
 
 
 def _unmarked(schema: Json) -> Json:
-    """Return a schema without marks of identifiers: a client would be given what stands behind the numbers."""
+    """Return a schema without marks of identifiers: a client would get the identifiers behind the numbers."""
 
     def plain(node: object) -> object:
         if isinstance(node, Mapping):
@@ -90,7 +90,7 @@ def waiting_for_client(pending: Sequence[Pending]) -> list[Pending]:
 
 
 def matched(calls: Sequence[Pending], text: str) -> dict[str, str]:
-    """Return the results of a message by the ids of their calls; a client with other ids tells the places."""
+    """Return the results of a message by the ids of their calls; a client with other ids gives the places."""
     results = RESULTS.validate_json(text)
     ids = {call["call"] for call in calls}
     by_id = {result.call: result.text for result in results if result.call in ids}
@@ -100,5 +100,5 @@ def matched(calls: Sequence[Pending], text: str) -> dict[str, str]:
 
 
 def written_results(results: Sequence[ClientResult]) -> str:
-    """Return results as the text of the message that brings them."""
+    """Return results as the text of a message."""
     return json.dumps([result.model_dump(exclude_none=True) for result in results], ensure_ascii=False)

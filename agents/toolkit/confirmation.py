@@ -1,8 +1,9 @@
-"""Ask the user before a call that always asks, or that writes or sends after text from outside was read.
+"""Ask the user before a call that always asks, that writes or sends after foreign text was read, or that is a write of
+which its model is not sure.
 
 The question shows the arguments with which the tool will run. The call itself waits in the state
-(`agents.nodes.ask`), and runs after a yes with these arguments, once. If what it is about has changed meanwhile, so
-that the question would be another one, the user is asked anew.
+(`agents.nodes.ask`), and runs after a yes with these arguments, once. If its subject has changed meanwhile, so that the
+question would be another one, the user is asked anew.
 """
 
 import hashlib
@@ -12,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import BaseTool
 
 from agents.language.identifiers import Aliases, Swap
@@ -20,7 +21,7 @@ from agents.language.text.stems import stems
 from agents.language.text.vocabulary import small_words
 from agents.state.message_notes import notes_of
 from agents.state.person import is_own
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from agents.toolkit.call import RunningCall
 from agents.toolkit.context import ToolState
 from agents.toolkit.descriptions import own_texts, parameters, server_of, translation_of
@@ -34,18 +35,18 @@ from prompts import FALLBACK, form_texts, phrase, table
 from prompts import files as prompt_files
 
 LONGEST_VALUE, LONGEST_QUESTION = 600, 2_000
-"""Characters of an argument, and of a whole question; a cut one says how many are left out."""
+"""Characters of an argument, and of a whole question; a cut one gives the number of characters that are left out."""
 RUN, SHORTEST_TAKEN = 4, 3
-"""Words on end that are no coincidence, and letters of a text that may be taken from another."""
+"""Words in a row that are no coincidence; the fewest letters of a text that counts as taken from another."""
 ADDRESS = re.compile(r"\w[@./:]\w")
 MOST_SHOWN = 20
-"""Entries of a list that the user is shown."""
+"""Entries of a list that the user sees."""
 
 
 async def question_before(call: RunningCall, asked_for: Json) -> Question | None:
-    """Return what the user is asked before this call runs; None if it may run at once.
+    """Return the question to the user before this call runs; None if it may run at once.
 
-    `call` has the real arguments, `asked_for` those that the model wrote. Raises Refused if the user has said no to
+    `call` has the real arguments, `asked_for` those of the model. Raises Refused if the user has said no to
     the same call already.
     """
     args, state = call.accepted, call.state
@@ -56,7 +57,8 @@ async def question_before(call: RunningCall, asked_for: Json) -> Question | None
     lang = agreed.get("lang", call.lang) if agreed else call.lang
     if args is None or (agreed and agreed.get("kind") != CONFIRM):
         return None
-    when, mark = call.traits.asks(args, call.runtime), mark_of(call.traits, call.tool.name, asked_for)
+    when = "always" if _is_unsure(call) else call.traits.asks(args, call.runtime)
+    mark = mark_of(call.traits, call.tool.name, asked_for)
     is_allowed = not agreed and mark in state.get("allowed", ())
     is_free = when == "never" or (when == "foreign" and not is_foreign)
     if is_allowed or (not agreed and is_free):
@@ -77,11 +79,18 @@ async def question_before(call: RunningCall, asked_for: Json) -> Question | None
     return Question(prompt, options, kind=CONFIRM)
 
 
+def _is_unsure(call: RunningCall) -> bool:
+    """Tell whether a call is a write of which its model is not sure."""
+    replies = (it for it in call.state.get("talk", ()) if isinstance(it, AIMessage) and notes_of(it).get("unsure"))
+    unsure = {made["id"] for it in replies for made in it.tool_calls}
+    return call.traits.effect == "write" and call.raw["id"] in unsure
+
+
 def _may_obey_others(call: RunningCall, asked_for: Json) -> bool:
     """Tell whether others may have ordered a call.
 
-    After text from outside a write is suspect, and a look-up unless the user has said its words. What a server says of
-    its tools is always read: a call is suspect if it is named there or takes words from there, unless it goes there.
+    After foreign text a write is suspect, and a look-up unless the user has said its words. A server's descriptions of
+    its tools are always read: a call is suspect if they name it or have its words, unless it is a call of that server.
     """
     if call.state.get("foreign") and _carries_foreign_words(call, asked_for):
         return True
@@ -105,9 +114,9 @@ def _texts_in(value: object) -> Iterator[str]:
 
 
 def _is_taken(text: str, told: str, own: str, state: ToolState) -> bool:
-    """Tell whether a text is taken from what a server says: as a whole, with an address in it, or some words on end.
+    """Tell whether a text is taken from a server's words: as a whole, with an address in it, or some words in a row.
 
-    What the user has said is the user's, and so is a value that the tool's `own` schema has.
+    Words that the user has said are the user's own; a value in the tool's `own` schema is not taken either.
     """
     lang = state["lang"]
     row, theirs, ours = stems(text, lang), _row(told, lang), _row(own, lang)
@@ -119,12 +128,12 @@ def _is_taken(text: str, told: str, own: str, state: ToolState) -> bool:
 
 @lru_cache(maxsize=100)
 def _row(text: str, lang: str) -> str:
-    """Return the words of a long text without their endings, in one line: to find a phrase there takes one look."""
+    """Return the words of a long text without their endings, in one line: a phrase is found there at one look."""
     return f" {' '.join(stems(text, lang))} "
 
 
 def _carries_foreign_words(call: RunningCall, asked_for: Json) -> bool:
-    """Tell whether a call may carry what others wrote: a write may, a look-up unless the user has said its words."""
+    """Tell whether a call may carry foreign words: a write may, and a look-up unless the user has said its words."""
     carried = [value for name, value in asked_for.items() if name in (call.traits.carries or asked_for)]
     return call.traits.effect == "write" or not _has_said(in_json(carried), call.state)
 
@@ -137,9 +146,9 @@ def _has_said(text: str, state: ToolState) -> bool:
 
 
 def may_be_others(text: str, state: ToolState) -> bool:
-    """Tell whether others may have written a text that a tool keeps: what the speaker read has it, or so it seems.
+    """Tell whether others may have written a text that a tool keeps: the speaker has read it, or may have.
 
-    What the user has said in these words is the user's own, whatever was read.
+    Words that the user has said are the user's own, whatever was read.
     """
     noted = [notes_of(message) for message in state.get("talk", ())]
     has_read = state.get("foreign") or any(note.get("foreign") or note.get("passed_on") for note in noted)
@@ -148,20 +157,20 @@ def may_be_others(text: str, state: ToolState) -> bool:
 
 
 def said_by_user(state: ToolState, *, own: bool = False) -> list[str]:
-    """Return what the user has said to the speaker of a call; with `own` without what they only passed on."""
+    """Return the user's messages to the speaker of a call; with `own` without those that the user only passed on."""
     heard, talk = state["heard"], [it for it in state.get("talk", ()) if isinstance(it, HumanMessage)]
     now = [] if heard["source"] in ANSWERS or (own and not is_own(heard)) else [heard["text"] or ""]
     return [*now, *(message.text for message in talk if not (own and notes_of(message).get("passed_on")))]
 
 
 def mark_of(traits: Traits, tool: str, args: Mapping[str, object]) -> str:
-    """Return a short mark that equal calls share; all calls of a tool that asks once share one."""
+    """Return a short mark, the same for equal calls; all calls of a tool that asks once share one."""
     asked = [tool, {} if traits.asks_once else args]
     return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def worded(tool: BaseTool, args: Json, state: ToolState) -> str:
-    """Return a call in words for the user: what the tool does, and every argument that has a value."""
+    """Return a call in words for the user: the tool's title, and every argument that has a value."""
     lang, own, aliases = state["lang"], own_texts(tool), state.get("aliases", Aliases())
     shown_args = Swap(parameters(tool), lambda _, it: aliases.labels.get(str(it), it))(args)
     title = own.titles.get(lang) or own.titles.get(FALLBACK) or _texts("titles", state).get(tool.name)
@@ -179,7 +188,7 @@ def _label(name: str, tool: BaseTool, state: ToolState) -> str:
 
 
 def _texts(section: str, state: ToolState) -> Mapping[str, str]:
-    """Return a section of `confirm.toml`, where what the speaker's own file says comes first."""
+    """Return a section of `confirm.toml`; the speaker's own file goes before the others."""
     others = [path.with_suffix("").as_posix() for path in prompt_files(FALLBACK, "*/confirm.toml")]
     files = (*others, "confirm", f"{state.get('speaker', '')}/confirm")
     return {name: text for file in files for name, text in table(file, state["lang"]).get(section, {}).items()}
@@ -196,12 +205,12 @@ def _value(value: object, lang: str) -> str:
 
 
 def more(entries: Sequence[object]) -> list[str]:
-    """Return how many entries of a list are not shown; nothing if all are."""
+    """Return the number of entries of a list that are not shown, in words; nothing if all are."""
     return [f"… (+{len(entries) - MOST_SHOWN})"] if len(entries) > MOST_SHOWN else []
 
 
 def _in_line(value: object) -> str:
-    """Return a value in one line, without what could pass for the end of its quotation."""
+    """Return a value in one line, without characters that could pass for the end of its quotation."""
     text = " ".join(readable(str(value), len(str(value)) + 1).split()).replace("“", '"').replace("”", '"')
     return _cut(text, LONGEST_VALUE)
 

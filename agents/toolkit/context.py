@@ -1,4 +1,4 @@
-"""What a turn, and each tool in it, is given: collaborators and trusted values that no model sees or sets."""
+"""The context of a turn and of each tool in it: collaborators and trusted values that no model sees or sets."""
 
 import asyncio
 import time
@@ -28,42 +28,42 @@ from agents.models import Models
 from agents.sources.attachments import Contents
 from agents.state.citations import CitedText
 from agents.state.limits import Limits
-from agents.state.person import Heard
-from agents.state.talk import Json, Pending
+from agents.state.person import UserMessage
+from agents.state.speaker_state import Json, Pending
 from agents.state.verdict import Ballot
+from agents.toolkit.citation_registry import CitationRegistry
 from agents.toolkit.help import HelpChain
 from agents.toolkit.services import FieldReader, Service, Services
-from agents.toolkit.source_book import SourceBook
 
 
 @dataclass
-class Brake:
-    """Stops a turn between two steps, where nothing is broken off and all that was done is stored."""
+class StopRequest:
+    """Stops a turn between two steps, where nothing is broken off and all work is stored."""
 
     is_needed: bool = False
-    """Whether something is done that nobody can take back: until it is stored, the turn stops only here."""
-    is_pulled: bool = False
+    """Whether an irreversible write was made: until it is stored, the turn stops only here."""
+    is_made: bool = False
     """Whether the turn is to stop here."""
     halted: Callable[[], object] = lambda: None
     """Called when the turn stops here."""
 
-    async def pass_by(self) -> None:
+    async def obey(self) -> None:
         """Go on, or wait for the end of the turn if it is to stop."""
         self.is_needed = False
-        if self.is_pulled:
+        if self.is_made:
             self.halted()
             await asyncio.Event().wait()
 
 
 @dataclass
-class Spent:
-    """What the models of a turn have used up."""
+class TurnUsage:
+    """The usage of models in a turn."""
 
     calls: int = 0
     tokens: int = 0
 
     def note(self, event: Event) -> None:
-        """Count a call that begins, and what it took when it ends."""
+        """Count a call when it begins, and its tokens when it ends."""
         if isinstance(event, ModelStart):
             self.calls += 1
         elif isinstance(event, ModelEnd):
@@ -75,31 +75,31 @@ class Spent:
         return 0 if is_over else max(limits.turn_calls - self.calls, 0)
 
     async def store(self) -> None:
-        """Write down what was counted since the last time, where that is written down."""
+        """Store the usage since the last time; here it is not stored."""
 
 
 class Budgets(ABC):
-    """Whoever counts and bounds what models use over a time; a service that is found by this type."""
+    """A service that counts and limits the usage of models over a period; it is found by this type."""
 
     @abstractmethod
-    async def budget(self, user: str, zone: ZoneInfo, *, is_paid: bool = True) -> Spent:
-        """Return what counts a turn of a user; it raises ModelUnavailable where a model call is over a limit.
+    async def budget(self, user: str, zone: ZoneInfo, *, is_paid: bool = True) -> TurnUsage:
+        """Return the counter of a user's turn; it raises ModelUnavailable where a model call is over a limit.
 
         `is_paid`: none of the turn's models is free.
         """
 
     @abstractmethod
     def count(self, call: ModelEnd) -> object:
-        """Count a call that was made elsewhere."""
+        """Count a model call outside of a turn."""
 
     @abstractmethod
     async def today(self, lang: str, limits: Limits) -> str:
-        """Return in a line, for an operator, what models were used today."""
+        """Return today's usage of models in a line, for an operator."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """What a turn is given and no model sees or sets."""
+    """The context of a turn; no model sees or sets it."""
 
     thread: str
     user: str
@@ -109,17 +109,17 @@ class Context:
     now: Callable[[], float] = time.time
     """Returns the present time in Unix seconds, by the clock that rings."""
     rings: bool = True
-    """Whether something rings notices here; without it nothing may be promised for later."""
+    """Whether a clock rings notices here; without one nothing may be promised for later."""
     locks: ThreadLocks = field(default_factory=lambda: ThreadLocks(None))
-    """Locks for a user's long-term items: a tool that reads and then writes them holds a name of its own here."""
+    """Locks for a user's long-term items: a tool that reads and then writes them holds a lock under its own name."""
     zone: ZoneInfo = field(default_factory=machine_zone)
     """The user's time zone when the turn began."""
     called: str = ""
-    """What to call the user, as a remembered form has it; only the supervisor is given it."""
+    """The user's name in a remembered form; only the supervisor gets it."""
     lines: Sequence[str] = ()
-    """What dialogs tell the speaker whose turn it is, a line each."""
+    """The dialogs' lines of context for the speaker of the turn."""
     system_messages: Sequence[str] = ()
-    """What the operator tells every speaker of the thread."""
+    """The operator's system messages to every speaker of the thread."""
     device: str = ""
     """The door through which the user speaks: "terminal", "telegram"."""
     is_interruptable: bool = True
@@ -132,24 +132,24 @@ class Context:
     ledger: Ledger | None = None
     """The ledger of done writes; without it a write can be repeated."""
     limits: Limits = field(default_factory=Limits)
-    spent: Spent = field(default_factory=Spent)
+    spent: TurnUsage = field(default_factory=TurnUsage)
     has_failed: bool = False
     """Whether the former message failed, or an earlier try of this one."""
     undo: UndoLog | None = None
     """The log of the last day's writes; without it nothing can be taken back."""
-    brake: Brake = field(default_factory=Brake)
+    stop_request: StopRequest = field(default_factory=StopRequest)
     """Stops the turn before a speaker's model is asked."""
     held: list[CitedText] = field(default_factory=list)
     """The draft that is held back; transcripts keep it if the turn is stopped meanwhile."""
     decided: dict[str, object] = field(default_factory=dict)
-    """What the present step has decided before its speaker was asked; a stop keeps it."""
+    """The state's changes by the present step before its speaker is asked; a stop keeps them."""
     failures: list[Exception] = field(default_factory=list)
     """Errors of that speaker; the next step raises them, once the decision is stored."""
     notes: NoteStore | None = None
     """Notes for a person; None if nobody reads notes."""
     contents: Contents = field(default_factory=Contents)
     client_tools: Mapping[str, BaseTool] = field(default_factory=dict)
-    """The tools that the client runs itself, by the names under which models know them."""
+    """The tools that the client runs itself, by their names for models."""
     services: Services = field(default_factory=Services)
     sink: Callable[[Event], None] | None = None
     """Takes the turn's events at once; without it they go through LangGraph's stream, in the mode "custom"."""
@@ -165,7 +165,7 @@ class Context:
 
 
 def emitter(runtime: NodeRuntime[Context] | ToolRuntime[Any, Any]) -> Callable[[Event], None]:
-    """Return the function that sends an event to whoever plays the turn.
+    """Return the function that sends an event to the player of the turn.
 
     The sink is much cheaper than LangGraph's stream, which wakes the event loop through a socket for each token.
     """
@@ -182,37 +182,37 @@ def emitter(runtime: NodeRuntime[Context] | ToolRuntime[Any, Any]) -> Callable[[
 
 
 class ToolState(TypedDict, total=False):
-    """What a tool sees of the conversation, in `runtime.state`."""
+    """A tool's view of the conversation, in `runtime.state`."""
 
     messages: list[AnyMessage]
-    """One message with the calls that are run now."""
+    """One message with the calls that run now."""
     reply: str
-    """The id of the first call of the reply that these calls stand in."""
+    """The id of the first call of the reply with these calls."""
     form: Json
     lang: str
-    heard: Heard
+    heard: UserMessage
     aliases: Aliases
     """The small numbers that stand for identifiers."""
     talk: list[AnyMessage]
     """The history of the speaker that called the tool."""
-    sources: SourceBook
+    sources: CitationRegistry
     """The numbers of the documents that searches find."""
     dialogs: Mapping[str, str]
     speaker: str
     foreign: bool
-    """Whether text from outside was read since the user last spoke."""
+    """Whether foreign text was read since the user last spoke."""
     served: Mapping[str, str]
-    """What servers say of their tools, by server: text from outside that is always read."""
+    """Servers' descriptions of their tools, by server: foreign text that is always read."""
     outside: set[str]
-    """The ids of the calls that bring text from outside in what they tell; see `tells_of_others`."""
+    """The ids of calls that have brought foreign text; see `tells_of_others`."""
     agreed: Pending | None
     """The call that runs now, if the user has just said yes to it."""
     declined: list[str]
-    """The marks of the calls that the user has said no to since they last spoke."""
+    """The marks of calls that the user has declined since they last spoke."""
     allowed: list[str]
-    """The marks of the tools that ask once and whose question had a yes since then."""
+    """The marks of tools that ask once and had a yes since then."""
     done: list[Json]
-    """The calls of turns that the conversation has left whose effect stays; the same call is not made again."""
+    """The calls of turns that the conversation has left, if their effect stays; the same call is not made again."""
 
 
 class _PassedOn(InjectedToolArg):
@@ -236,7 +236,7 @@ A parameter of this type is set by the system; no model sees it.
 
 
 def tells_of_others(runtime: Runtime) -> None:
-    """Note that what this call tells the model (a result, a refusal or a question) holds text that others wrote."""
+    """Note that this call's answer to the model (a result, a refusal or a question) has foreign text."""
     runtime.state.setdefault("outside", set()).add(runtime.tool_call_id or "")
 
 

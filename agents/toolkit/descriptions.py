@@ -1,4 +1,4 @@
-"""Descriptions and examples that come with a tool from outside, by language, as the card files have them."""
+"""Descriptions and examples of tools from outside, by language, as card files have them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,18 +11,18 @@ from pydantic import BaseModel
 
 from agents.language.identifiers import shown
 from agents.models import ToolSchema
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from agents.toolkit.notation import GIVEN_IDENTIFIER, Brief, notation
 from agents.toolkit.result import in_json, schema_of
 from agents.toolkit.schema import Translation
 from agents.toolkit.traits import traits_of
-from prompts import FALLBACK, card, phrase
+from prompts import FALLBACK, card, edition, phrase
 
 _TEXTS, _TRANSLATION = "texts", "translation"
 PARAMETERS = "parameters"
-"""On a tool's metadata: the sentence of `texts.toml` that describes its parameters, as lines of a card do."""
+"""In a tool's metadata: the key of the sentence in `texts.toml` that describes its parameters, as a card does."""
 ORIGINAL = "original"
-"""On a tool's metadata: the tool in whose place it answers, as a mock does."""
+"""In a tool's metadata: the tool that it replaces, as a mock does."""
 LONGEST_DESCRIPTION = 1024
 """Characters of a tool's description; a provider takes no more."""
 IDLE_LOWER_BOUNDS = {"minLength": 1, "minItems": 1, "minimum": 1}
@@ -31,17 +31,17 @@ IDLE_UPPER_BOUNDS = {"maxLength": 200, "maxItems": 50}
 
 @dataclass(frozen=True, kw_only=True)
 class Texts:
-    """What a tool's source says of it, by language."""
+    """The texts of a tool's source on the tool, by language."""
 
     descriptions: Mapping[str, str] = field(default_factory=dict)
     examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
-    """What it does, for the user who is asked before it runs."""
+    """Its titles, for the question to the user before it runs."""
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """What its parameters are called, for the same user; by name, and then by language."""
+    """The labels of its parameters, for the same question; by name, and then by language."""
     source: str = ""
     fingerprint: str = ""
-    """A digest of the description that a server gives; empty if the description stands in the file."""
+    """A digest of a server's description; empty if the description is in the file."""
 
 
 def with_texts(tool: BaseTool, texts: Texts) -> BaseTool:
@@ -51,7 +51,7 @@ def with_texts(tool: BaseTool, texts: Texts) -> BaseTool:
 
 
 def texts_of(tool: BaseTool, lang: str) -> tuple[str, tuple[str, ...]]:
-    """Return a tool's description and examples in a language; a file in `prompts/` goes before what came with it,
+    """Return a tool's description and examples in a language; a file in `prompts/` goes before the tool's own texts,
     a text in the language before one in English."""
     own, examples = own_texts(tool).descriptions, card(tool.name, lang)[1] or examples_of(tool, lang)
     description = card(tool.name, lang)[0] or own.get(lang) or card(tool.name, FALLBACK)[0] or own.get(FALLBACK)
@@ -59,18 +59,18 @@ def texts_of(tool: BaseTool, lang: str) -> tuple[str, tuple[str, ...]]:
 
 
 def from_source(tool: BaseTool, source: str, fingerprint: str) -> BaseTool:
-    """Note on a tool which file describes it, where in it, and what its server says; return the tool."""
+    """Note the source of a tool's description (the place in a file) and its server's fingerprint; return the tool."""
     return with_texts(tool, replace(own_texts(tool), source=source, fingerprint=fingerprint))
 
 
 def server_of(tool: BaseTool) -> str:
-    """Return the place of the server that describes a tool; empty if a file here does."""
+    """Return the place of the server that describes a tool; empty if a file here describes it."""
     texts = own_texts(tool)
     return texts.source.rpartition(".tools.")[0] if texts.fingerprint else ""
 
 
 def told_by_servers(tools: Iterable[BaseTool]) -> Mapping[str, str]:
-    """Return what models read of tools in the words of their servers, by server; one that is ours is left out."""
+    """Return servers' own words on their tools that models read, by server; our own servers are left out."""
     told: dict[str, str] = {}
     for tool in tools:
         server, own = server_of(tool), traits_of(tool)
@@ -88,22 +88,22 @@ def examples_of(tool: BaseTool, lang: str) -> tuple[str, ...]:
 
 
 def own_texts(tool: BaseTool) -> Texts:
-    """Return the texts that came with a tool; those of a function here are empty."""
+    """Return the texts that came with a tool; a function here has empty ones."""
     texts: Texts = (tool.metadata or {}).get(_TEXTS, Texts())
     return texts
 
 
 class Schemas:
-    """The schemas of tools, each made once per language; what those `without_result` give, nobody reads."""
+    """The schemas of tools, each made once per language; nobody reads the results of those `without_result`."""
 
     def __init__(self, without_result: Collection[str] = ()) -> None:
         self._without_result = without_result
-        self._made: dict[tuple[int, str], tuple[BaseTool, ToolSchema]] = {}
-        """With the tool itself, so that its id stays its own."""
+        self._made: dict[tuple[object, int, str], tuple[BaseTool, ToolSchema]] = {}
+        """By edition of the texts, tool's id and language; an entry holds the tool, so that its id stays its own."""
 
     def of(self, tool: BaseTool, lang: str) -> ToolSchema:
-        """Return a tool's schema in `lang`; always the same object."""
-        key = (id(tool), lang)
+        """Return a tool's schema in `lang`; the same object until texts are read anew."""
+        key = (edition(), id(tool), lang)
         if key not in self._made:
             seen = "" if tool.name in self._without_result else f" {seen_by(tool, lang)}"
             self._made[key] = (tool, _schema(tool, lang, seen))
@@ -125,7 +125,7 @@ def _schema(tool: BaseTool, lang: str, seen: str) -> ToolSchema:
 
 
 def translation_of(tool: BaseTool) -> Translation:
-    """Return a tool's parameters as a model sees them, and the way back; it is made once."""
+    """Return the translation of a tool's parameters for models, and back; it is made once."""
     kept: Translation | None = (tool.metadata or {}).get(_TRANSLATION)
     if kept is None:
         own = tool.tool_call_schema
@@ -136,23 +136,23 @@ def translation_of(tool: BaseTool) -> Translation:
 
 
 def seen_by(tool: BaseTool, lang: str) -> str:
-    """Return the words on a card that say who sees the tool's result."""
+    """Return the words of a card on the reader of the tool's result."""
     own = traits_of(tool)
     return phrase(f"seen_{'as_answer' if own.answers else 'shown' if own.view else 'nobody'}", lang)
 
 
 def _divided(text: str, names: Collection[str]) -> tuple[str, Mapping[str, str]]:
-    """Divide the text of a card: what the tool does, and by name its lines on a parameter ("query: what to find")."""
+    """Divide a card's text: the tool's description, and by name the lines on parameters ("query: what to find")."""
     lines = {line: line.replace("：", ":", 1).partition(":") for line in text.splitlines()}
     descriptions = {name: about.strip() for name, _, about in lines.values() if name in names}
     return "\n".join(line for line, (name, *_) in lines.items() if name not in descriptions).strip(), descriptions
 
 
 def _described(parameters: ToolSchema, told: Mapping[str, str]) -> ToolSchema:
-    """Return the parameters, each with a description and without what a model need not read.
+    """Return the parameters, each with a description and without keywords that a model need not read.
 
     A parameter without a description has an empty one: one chat template fails without (Command R+).
-    One that may be left out is not required; that it may also be null says nothing more.
+    An optional parameter is not required; a null among its types would add nothing.
     """
     given = parameters.get("properties", {})
     return {
@@ -162,7 +162,7 @@ def _described(parameters: ToolSchema, told: Mapping[str, str]) -> ToolSchema:
 
 
 def _bare(schema: ToolSchema) -> ToolSchema:
-    """Return a parameter's schema without null, and without bounds that a model hardly meets."""
+    """Return a parameter's schema without null, and without bounds that a model hardly ever reaches."""
     kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
     if len(kinds) == 1 and schema.get("default", "") is None:
         schema = {**{key: value for key, value in schema.items() if key not in ("anyOf", "default")}, **kinds[0]}
@@ -173,7 +173,7 @@ def _bare(schema: ToolSchema) -> ToolSchema:
 
 
 def signature(tool: BaseTool) -> str:
-    """Return a tool's name, parameters and result; a `?` marks what may be left out."""
+    """Return a tool's name, parameters and result; a `?` marks an optional parameter."""
     schema = parameters(tool)
     original = translation_of(tool).original
     arguments, required = original.get("properties", {}), original.get("required", ())
@@ -184,6 +184,6 @@ def signature(tool: BaseTool) -> str:
 
 
 def parameters(tool: BaseTool) -> Json:
-    """Return the JSON schema of what the model may give a tool; trusted parameters are not in it."""
+    """Return the JSON schema of a tool's arguments from the model; trusted parameters are not in it."""
     schema = tool.tool_call_schema
     return dict(schema) if isinstance(schema, dict) else cast(type[BaseModel], schema).model_json_schema()

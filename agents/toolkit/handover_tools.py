@@ -1,7 +1,7 @@
 """The tools by which speakers pass the conversation on and fill forms.
 
-`hand_back` and the dialogs' entry tools change who holds the conversation, so they are not run as tools:
-`agents.nodes.tools` reads them. Their docstrings are what the model is told, and short: they are in every prompt.
+`hand_back` and the dialogs' entry tools change the holder of the conversation, so they are not run as tools:
+`agents.nodes.tools` reads them. The model reads their docstrings, which are short: they are in every prompt.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from langgraph.types import Command, interrupt
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, SkipValidation, ValidationError, create_model
 
 from agents.state import SUPERVISOR
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from agents.toolkit.context import Runtime
 from agents.toolkit.descriptions import PARAMETERS, Texts, with_texts
 from agents.toolkit.questions.form import extra, misfits, missing, size_of
@@ -27,9 +27,9 @@ from prompts import phrase
 HAND_BACK = "hand_back"
 FILL_FORM = "fill_form"
 ASK = "ask_user"
-UNREAD: Any = SkipValidation, PlainSerializer(lambda value: value)  # As the model gave it; `fill` reads it.
+UNREAD: Any = SkipValidation, PlainSerializer(lambda value: value)  # The value as the model gave it; `fill` reads it.
 NAMES_USER = "names_user"
-"""Marks, in `json_schema_extra`, the field of a remembered form that says what to call the user."""
+"""Marks, in `json_schema_extra`, the field of a remembered form that has the user's name."""
 
 
 @tool(HAND_BACK)
@@ -38,7 +38,7 @@ def hand_back(wish: str = "") -> Command[str]:
 
     wish: what is still to be done, in the user's own words.
     """
-    # It is run in agent graphs alone.
+    # Only agent graphs run this tool.
     return Command(goto=SUPERVISOR, graph=Command.PARENT, update={"wish": wish})
 
 
@@ -60,7 +60,7 @@ def entry_tool(name: str, description: str) -> BaseTool:
 
 
 def entry_of(dialog: Speaker) -> BaseTool:
-    """Return the tool that hands over to a dialog, with the examples that the dialog brings."""
+    """Return the tool that hands over to a dialog, with the dialog's examples."""
     return with_texts(entry_tool(dialog.tool, dialog.description), Texts(examples=dialog.examples))
 
 
@@ -103,14 +103,14 @@ def form_tool(form: type[BaseModel]) -> BaseTool:
 
 
 def names_user(speaker: Speaker, values: Mapping[str, object]) -> str:
-    """Return what to call the user, from the form's field that is marked with `NAMES_USER`; empty if it is unknown."""
+    """Return the user's name, from the form's field that is marked with `NAMES_USER`; empty if it is unknown."""
     fields = speaker.form.model_fields if speaker.form else {}
     marked = [name for name, field in fields.items() if extra(field, NAMES_USER) is True]
     return next((str(values[name]) for name in marked if values.get(name)), "")
 
 
 def revise(form: type[BaseModel], values: Mapping[str, object]) -> dict[str, object]:
-    """Keep of stored values what the form, as it is now, still accepts."""
+    """Return those of the stored values that the present form still accepts."""
     accepted: dict[str, object] = {}
     for name, value in values.items():
         try:

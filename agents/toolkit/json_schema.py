@@ -1,4 +1,4 @@
-"""What the keywords of a JSON schema say, however sound they are: schemas of tools come from others."""
+"""The keywords of JSON schemas, sound or not: schemas of tools come from others."""
 
 import hashlib
 import math
@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from agents.language.identifiers import Schema
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 
 SAFE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """The form of names that every provider takes."""
@@ -26,12 +26,12 @@ KEYWORDS: Mapping[str, Collection[str]] = {
     "number": (*BOUNDS, "format"),
     "integer": (*BOUNDS, "format"),
 }
-"""The keywords that say something of one type only."""
+"""The keywords that apply to one type only."""
 UNTOLD = (
     *("not", "if", "then", "else", "contains", "propertyNames", "patternProperties", "minProperties", "maxProperties"),
     *("dependentRequired", "dependentSchemas", "dependencies", "unevaluatedProperties", "unevaluatedItems"),
 )
-"""Rules of which a model is not told: the tool itself refuses what breaks them."""
+"""Rules that a model does not see: the tool itself refuses arguments that break them."""
 
 
 def safe_names(names: Iterable[str], word: str) -> dict[str, str]:
@@ -53,7 +53,7 @@ def _plain_name(name: str, word: str) -> str:
 
 
 def _marked(plain: str, name: str) -> str:
-    """Return a name with a mark of the one that it stands for."""
+    """Return a plain name with a mark of its original."""
     mark = hashlib.sha256(name.encode()).hexdigest()[:6]
     return f"{plain[: LONGEST_NAME - len(mark) - 1]}_{mark}"
 
@@ -88,7 +88,7 @@ def kinds_of(schema: Schema) -> list[str]:
 
 
 def both(one: Schema, other: Schema) -> Json:
-    """Return one schema for what two demand; where they differ in a detail, the first one counts."""
+    """Return one schema with the demands of two; where they differ in a detail, the first one counts."""
     merged = {**other, **one}
     if "properties" in one and "properties" in other:
         mine, theirs = as_map(one["properties"]), as_map(other["properties"])
@@ -100,14 +100,14 @@ def both(one: Schema, other: Schema) -> Json:
 
 
 def described(schema: Schema, *words: str) -> Json:
-    """Return the description of a schema with words behind it; nothing if there are neither."""
+    """Return the description of a schema with words behind it; empty if there are neither."""
     own = schema.get("description")
     text = " ".join(part for part in (own if isinstance(own, str) else "", *words) if part)
     return {"description": text} if text else {}
 
 
 def group(branch: Schema, names: Mapping[str, str]) -> str:
-    """Return in words which properties belong together in a branch, by their `names`, with values that mark it."""
+    """Return in words the properties that belong together in a branch, by their `names`, with values that mark it."""
     inner = as_map(branch.get("properties"))
     needed = [name for name in as_list(branch.get("required")) if isinstance(name, str)] or [*inner]
     marks = {name: values[0] for name in needed if len(values := values_of(as_map(inner.get(name)))) == 1}
@@ -116,7 +116,7 @@ def group(branch: Schema, names: Mapping[str, str]) -> str:
 
 
 def nullable(schema: Json) -> Json:
-    """Return a schema that says in OpenAPI's way that null fits, in the way of JSON Schema."""
+    """Return a schema with OpenAPI's `nullable` in the way of JSON Schema."""
     if schema.pop("nullable", None) is not True:
         return schema
     if branches := choices(schema):
@@ -127,7 +127,7 @@ def nullable(schema: Json) -> Json:
 
 
 def writable(value: Any) -> Any:
-    """Return a value as JSON in UTF-8 takes it: without numbers that are none, and without halves of characters."""
+    """Return a value as JSON in UTF-8 takes it: without NaN and infinity, and without halves of characters."""
     if isinstance(value, Mapping):
         return {writable(key): writable(inner) for key, inner in value.items() if _is_writable(inner)}
     if isinstance(value, list):

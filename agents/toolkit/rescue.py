@@ -1,10 +1,10 @@
-"""Ask help for a call that came to nothing, without waiting for the model to ask; it gets the answer with the problem.
+"""Ask help for a failed call, without waiting for the model to ask; the model gets the answer with the problem.
 
 Help is asked when the tool is unknown, when it fails, and when its arguments are wrong twice in a row.
 
-The question for help can be understood without the conversation. What the user said plainly is the question as it is.
-What points at something ("and that one?") or says little is rewritten by a model. A model of rules, or one that does
-not answer, leaves it to a rule: the words before are added.
+The question for help can be understood without the conversation. A plain message of the user is the question itself.
+A model rewrites a message that points at something ("and that one?") or says little. If the model works by rules or
+does not answer, a rule adds the words before it.
 """
 
 import asyncio
@@ -23,26 +23,26 @@ from agents.state.message_notes import notes, notes_of
 from agents.toolkit.call import Execute, message_of, this_turn
 from agents.toolkit.context import Context, ToolState, emitter
 from agents.toolkit.help import LONGEST_QUESTION, readable
-from agents.toolkit.shelf import assistant_help
+from agents.toolkit.tool_search import assistant_help
 from prompts import phrase, prompt
 
 LONGEST_HELP = 600
-"""Characters of help that a model is told with a problem."""
+"""Characters of help that a model gets with a problem."""
 FEW_WORDS = 3
-"""A message of fewer words that say something is not clear by itself."""
+"""A message with fewer words of content is not clear by itself."""
 MOST_SHOWN = 6
-"""Messages before the user's last one that the model is shown."""
+"""Messages before the user's last one that the model sees."""
 LONGEST_SHOWN = 300
 """Characters of each."""
 REWRITING = "help query"
 """The speaker of the model call in events; no real speaker has this name."""
 ROLE = "observer"
-"""Whose model rewrites: the small, quick one."""
+"""The role of the model that rewrites: the small, quick one."""
 LOG = logging.getLogger(__name__)
 
 
 async def add_help(request: ToolCallRequest, message: ToolMessage, execute: Execute, help: BaseTool) -> None:
-    """Add to the message of a failed call what help says, if this kind of trouble needs help; once a turn for a tool.
+    """Add the help's answer to the message of a failed call, if its trouble needs help; once a turn for a tool.
 
     The call of the tool `help` has events of its own.
     """
@@ -68,7 +68,7 @@ def _ends_in_help(message: ToolMessage, state: ToolState) -> bool:
 
 
 async def _help_query(request: ToolCallRequest) -> str:
-    """Return what the user asks, in words that are clear without the conversation; empty if they said nothing."""
+    """Return the user's question in words that are clear without the conversation; empty if there is none."""
     state: ToolState = request.state
     context, lang = cast(Context, request.runtime.context), state["lang"]
     text = readable(state["heard"]["text"] or "", LONGEST_QUESTION)
@@ -90,20 +90,20 @@ async def _help_query(request: ToolCallRequest) -> str:
         async with asyncio.timeout(chain[0].aside_seconds):
             answer = await reply(chain, question, [], listener)
     except Exception as failure:
-        # Help is a way out: whatever is wrong with the model, the question is asked as it is.
+        # Help is a way out: if the model fails in any way, the question is asked as it is.
         LOG.warning("thread %s: a help query was not rewritten (%s)", context.thread, type(failure).__name__)
         return by_rule
     return readable(" ".join(answer.text.split()), LONGEST_QUESTION) or by_rule
 
 
 def _line(message: AnyMessage) -> str:
-    """Return what was said, and by whom; empty for results of tools and notes without a brief."""
+    """Return a message behind its writer's role; empty for results of tools and notes without a brief."""
     who, text = ("assistant", message.text) if isinstance(message, AIMessage) else ("user", _wish(message))
     return f"{who}: {readable(' '.join(text.split()), LONGEST_SHOWN)}" if text.strip() else ""
 
 
 def _wish(message: AnyMessage) -> str:
-    """Return the user's words, or the brief of a hand-over."""
+    """Return the user's words, or the brief of a handoff."""
     if isinstance(message, HumanMessage):
         return message.text
     return notes_of(message).get("brief") or "" if isinstance(message, SystemMessage) else ""

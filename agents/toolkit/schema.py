@@ -1,8 +1,8 @@
 """The parameters of tools as every provider takes them, and the way back for the arguments that a model writes.
 
-Each provider takes another part of JSON Schema. A model is shown the part that all of them take: one object at the top,
+Each provider takes another part of JSON Schema. A model sees the part that all of them take: one object at the top,
 a known type or a choice of types for every value, entries for every list, enums of texts, names of plain letters. A
-schema within this part stays as it is. What has no such form is written as JSON text, or it is told in words.
+schema within this part stays as it is. A value without such a form is written as JSON text, or described in words.
 """
 
 import json
@@ -10,24 +10,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agents.language.identifiers import Schema, target
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from agents.toolkit import argument_forms, json_schema
 from agents.toolkit.argument_forms import Way, branch_of, chain, entries_of, json_of, members_of, scalar
 from agents.toolkit.json_schema import KEYWORDS, as_list, as_map, choices, described, kinds_of, values_of
 from agents.toolkit.notation import GIVEN_IDENTIFIER, Brief
 
 DEEPEST, MOST_PARTS, MOST_STEPS = 8, 1_000, 10_000
-"""Levels and parts of a schema that a model is shown, and steps that are taken to read it; what lies below is written
-as JSON text. References can make a small schema endless."""
+"""The most levels and parts of a schema for a model, and the most steps to read it; deeper values are written as JSON
+text. References can make a small schema endless."""
 LONGEST_BRIEF = 300
 """Characters of a schema in short."""
 CUT = "$cut"
-"""Stands among the references of a schema that holds itself, where it is not unrolled further."""
+"""Among the references of a schema within itself: it is not unrolled further."""
 ALL = "all parameters"
 DEMANDS = {"type", "enum", "const", "anyOf", "oneOf", *KEYWORDS["array"], *KEYWORDS["string"], *KEYWORDS["number"]}
-"""Keywords of a branch that say more than which properties belong together."""
+"""Keywords of a branch with other demands than the properties that belong together."""
 ABOUT = ("description", "title", "default")
-"""Keywords that say something of any type. No other keyword goes to a model: each provider refuses others."""
+"""Keywords for values of any type. No other keyword goes to a model: each provider refuses others."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class SchemaPart:
 
 @dataclass(frozen=True)
 class SchemaPlace:
-    """Where a part stands: its name for people, its level, and the references that led to it."""
+    """The place of a part: its name for people, its level, and the references that led to it."""
 
     name: str = ""
     depth: int = 0
@@ -68,10 +68,10 @@ class Translation:
     def __init__(self, schema: Schema) -> None:
         self._root, self._parts, self._steps = json_schema.writable(schema), 0, 0
         self.untold: list[str] = []
-        """The rules that a model is not told, each with its place."""
+        """The rules that a model does not see, each with its place."""
         united, self.words = self._united(self._root, SchemaPlace())
         self.fault = "" if kinds_of(united) in (["object"], []) else "its parameters are no object"
-        """Why no model can call the tool."""
+        """The reason why no model can call the tool; empty if models can."""
         self.original: Schema = {**united, "type": "object"}
         """The parameters themselves, as one object."""
         argument = self._object(dict(self.original), SchemaPlace())
@@ -114,7 +114,7 @@ class Translation:
         return json_schema.nullable(node), place
 
     def _branches(self, branch: object, place: SchemaPlace) -> list[tuple[Json, SchemaPlace]]:
-        """Return a branch of a choice, or the branches of the choice that it is."""
+        """Return a branch of a choice; if it is a choice itself, its branches."""
         plain = self._plain(branch, place)
         inner = choices(plain[0]) if plain and CUT not in plain[1].refs else []
         if not plain or not inner:
@@ -124,7 +124,7 @@ class Translation:
         return [(json_schema.both(rule, rest), there) for rule, there in own]
 
     def _united(self, schema: object, place: SchemaPlace) -> tuple[Json, str]:
-        """Return one object with the properties of all objects of a choice, and in words which belong together."""
+        """Return one object with the properties of all objects of a choice, and the groups of them in words."""
         node, place = self._plain(schema, place) or ({}, place)
         branches = [self._united(branch, place)[0] for branch in choices(node) if CUT not in place.refs]
         node = {name: value for name, value in node.items() if name not in ("anyOf", "oneOf")}
@@ -209,7 +209,7 @@ class Translation:
         return {**schema, "type": kind, **(described(node, *words) if words else {})}
 
     def _kept(self, node: Schema, kind: str, place: SchemaPlace) -> Json:
-        """Return the keywords of a schema that say something of its type, as far as their values are sound."""
+        """Return the keywords of a schema that apply to its type, as far as their values are sound."""
         self.untold += [f"{place.name or ALL}: {key}" for key in json_schema.UNTOLD if key in node]
         own = {key: value for key, value in node.items() if key in (*ABOUT, *KEYWORDS.get(kind, ()))}
         return {key: value for key, value in own.items() if json_schema.is_sound(key, value) and key != "prefixItems"}
@@ -338,7 +338,7 @@ def _with_one_list(rules: Sequence[tuple[Json, SchemaPlace]], place: SchemaPlace
 
 
 def _one_text(parts: Sequence[SchemaPart]) -> SchemaPart:
-    """Return one text for several: a text is a text, whatever it holds."""
+    """Return one text for several: any text fits."""
     words = [str(part.schema["description"]) for part in parts if part.schema.get("description")]
     return SchemaPart(
         {"type": "string", **described({}, " | ".join(words))}, next((it.back for it in parts if it.back), None)
@@ -367,7 +367,7 @@ def _one_of(node: Schema, parts: Sequence[SchemaPart], *, has_null: bool) -> Sch
 
 
 def _named(part: SchemaPart, name: str, key: str) -> Json:
-    """Return a part as a model sees it below a key; a name that had to change stands in its description."""
+    """Return a part as a model sees it under a key; if the name had to change, the description has it."""
     if name == key:
         return part.schema
     return {**part.schema, **described({}, f"{name}:", str(part.schema.get("description", "")))}

@@ -1,4 +1,4 @@
-"""What the parts of an application offer each other, found by its type."""
+"""The services that the parts of an application offer each other; each is found by its type."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
@@ -9,13 +9,13 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from agents.memory.undo_log import LoggedWrite
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 
 Service = TypeVar("Service")
 
 
 class Services:
-    """Objects that live as long as the application: the database, the settings and the services of each dialog."""
+    """Objects with the lifetime of the application: the database, the settings and the services of each dialog."""
 
     def __init__(self, *services: object) -> None:
         self._services: list[object] = [*services]
@@ -41,7 +41,7 @@ class Services:
 
 
 class FieldReader(ABC):
-    """Whoever reads the values of forms as people write them; a service that is found by this type."""
+    """A service that reads the values of forms as people write them; it is found by this type."""
 
     @abstractmethod
     def fitting(self, form: type[BaseModel], owner: str, lang: str, values: Json, now: datetime) -> Json:
@@ -49,15 +49,15 @@ class FieldReader(ABC):
 
 
 class Alarms(ABC):
-    """Whoever keeps alarms; a service that is found by this type."""
+    """A service that keeps alarms; it is found by this type."""
 
     @abstractmethod
     async def texts(self, user: str) -> Sequence[str]:
-        """Return what the user's alarms to come say, in the user's words."""
+        """Return the texts of the user's coming alarms, in the user's words."""
 
 
 class Takeover(ABC):
-    """Whoever lets people answer in the assistant's place; a service that is found by this type."""
+    """A service with which people answer in the assistant's place; it is found by this type."""
 
     @abstractmethod
     async def holder(self, thread: str) -> str:
@@ -69,19 +69,19 @@ class Takeover(ABC):
 
     @abstractmethod
     async def unshown(self, thread: str) -> Sequence[str]:
-        """Return what people have said in a thread and no door has shown yet; it counts as shown."""
+        """Return the words of people in a thread that no door has shown yet; they count as shown."""
 
     @abstractmethod
     async def erase_part(self, thread: str, user: str) -> None:
-        """Delete what is kept of one user in a thread of several."""
+        """Delete the records of one user in a thread of several."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fact:
-    """A value of a form, or what a tool has written, in the user's language."""
+    """A value of a form, or a tool's write, in the user's language."""
 
     key: str
-    """The same whenever the same thing is told again: "form/profile/home", "write/17"."""
+    """The same for each telling of the same fact: "form/profile/home", "write/17"."""
     kind: str
     """The kind of its items in the undo log, such as "form"; empty for a call that enters none."""
     dialog: str
@@ -92,14 +92,14 @@ class Fact:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ending:
-    """The end of a dialog or of a thread for one of its users, or an undo of what was written before an end."""
+class DialogEnd:
+    """The end of a dialog or of a thread for one of its users, or an undo of writes before an end."""
 
     thread: str
     user: str
     lang: str
     is_shared: bool
-    """Whether others read along; then the facts hold only what was said aloud."""
+    """Whether others read along; then the facts have only words that all could read."""
     message: str
     turn: int
     is_over: bool
@@ -110,20 +110,20 @@ class Ending:
 
 
 class LongTermMemory(ABC):
-    """Keeps what conversations have found out, each end once; a service that is found by this type."""
+    """A service that keeps the facts of conversations, each end once; it is found by this type."""
 
     @abstractmethod
-    async def keep(self, ending: Ending) -> None:
-        """Keep what was found out. It is called before the end is stored, and after a crash again."""
+    async def keep(self, ending: DialogEnd) -> None:
+        """Keep the facts of an end. It is called before the end is stored, and after a crash again."""
 
     @abstractmethod
     async def entries(self, user: str) -> Sequence[Mapping[str, object]]:
-        """Return what is kept of a user, without groups, as plain data."""
+        """Return the kept facts of a user, without groups, as plain data."""
 
     @abstractmethod
     async def clear(self, user: str) -> None:
-        """Delete all that is kept of a user, groups left aside; the ends that were kept do not bring it back."""
+        """Delete all kept facts of a user, groups left aside; the kept ends do not bring them back."""
 
     @abstractmethod
     async def erase(self, user: str, *, thread: str | None = None, dialog: str = "", field: str = "") -> None:
-        """Delete all that is kept of a user, or only that of a thread, of a dialog's form or of a field of it."""
+        """Delete all kept facts of a user, or only those of a thread, of a dialog's form or of a field of it."""

@@ -15,26 +15,26 @@ from pydantic import BaseModel
 from agents.events import Event
 from agents.state import SUPERVISOR, State
 from agents.state.message_notes import Forwarding
-from agents.state.talk import TalkUpdate
+from agents.state.speaker_state import SpeakerUpdate
 from agents.toolkit.context import Context
 from agents.toolkit.descriptions import told_by_servers
 
 Resume = Literal["ask", "tell", "silent", "never"]
 History = Literal["drop", "summarise"]
 ContextLines = Callable[[Context, str], Awaitable[Sequence[str]]]
-"""Takes what the turn is given, and the language."""
+"""Takes the context of the turn, and the language."""
 UserLines = Callable[[Context, BaseStore, str], Awaitable[Sequence[str]]]
-"""Takes what the turn is given, the long-term memory, and the language."""
+"""Takes the context of the turn, the long-term memory, and the language."""
 
 
 @dataclass(frozen=True)
 class Silence:
-    """When a user who says nothing is asked whether they are still there."""
+    """The times at which a silent user is asked whether they are still there."""
 
     seconds: int = 0
-    """Seconds after the last answer, or after the last time they were asked; 0: never."""
+    """Seconds after the last answer, or after the last such question; 0: never."""
     times: int = 1
-    """How often in a row."""
+    """The most questions in a row."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,40 +43,40 @@ class Speaker:
 
     name: str
     tools: Sequence[BaseTool] = ()
-    """What it can do; tools for hand-overs, its form and help are added. An agent graph has its own tools."""
+    """Its tools; those for handoffs, its form and help are added. An agent graph has its own tools."""
     form: type[BaseModel] | None = None
-    """What a dialog has to find out; every field needs a default that means "not known yet"."""
+    """The fields that a dialog has to find out; each needs a default that means "not known yet"."""
     remember: bool = False
     """Whether the form is kept in the user's long-term memory."""
     tool: str = ""
     """The name of the tool by which the supervisor hands over to a dialog."""
     description: str = ""
-    """What a dialog is used for: begins with "Used for …"; the supervisor and the observers read it."""
+    """The purpose of a dialog: begins with "Used for …"; the supervisor and the observers read it."""
     roles: Mapping[str, str] = field(default_factory=dict)
     """Its prompt by language, in place of the file; a language without one takes that of the fallback."""
     examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """By language, what people say who want it, if it has no card."""
+    """By language, people's example requests for it, if it has no card."""
     observers: Sequence[str] = ()
     resume: Resume = "ask"
-    """What happens to a dialog that was interrupted: ask the user, tell and go on, go on silently, or never go on."""
+    """The way back to an interrupted dialog: ask the user, tell and go on, go on silently, or never go on."""
     history: History = "summarise"
-    """What becomes of messages that are cut: they are summed up (one model call each time), or dropped."""
+    """The fate of messages that are cut: they are summed up (one model call each time), or dropped."""
     forwarding: Forwarding | None = None
-    """How its model gets messages: "standard", or "custom" with time and user; None: the application's setting."""
+    """The form in which its model gets messages: "standard", or "custom" with time and user; None: the setting."""
     halts: bool = False
-    """Whether "stop" may be meant for what it does, such as playing; said twice, it ends the dialog all the same."""
+    """Whether "stop" may be for its activity, such as playing; said twice, it ends the dialog all the same."""
     silence: Silence | None = None
-    """When a silent user is asked whether they are there; None: the setting of the application."""
+    """The times at which a silent user is asked; None: the setting of the application."""
     version: int = 1
     """Raise it when the form or the prompt changes so much that running conversations must be revised."""
     formerly: Sequence[str] = ()
-    """Names that a dialog had before; stored conversations under them go on here."""
+    """Former names of a dialog; stored conversations under them go on here."""
     context_lines: ContextLines | None = None
-    """Returns what a dialog's own model is told with each message: what plays now, which sources there are."""
+    """Returns lines for a dialog's own model with each message: the title that plays now, the sources."""
     user_lines: UserLines | None = None
-    """Returns what the supervisor is told of the user: what a dialog has learnt of them."""
+    """Returns lines on the user for the supervisor: facts that a dialog has learnt."""
     is_cramped: bool = False
-    """Whether only the tools that are marked `always` are bound, however few there are: the model's window is small."""
+    """Whether only tools with `always` are bound, however few there are: the model's window is small."""
     agent: Runnable[Any, Any] | None = None
     """A compiled graph over `messages` (such as LangChain's `create_agent` makes) that answers in place of a model.
 
@@ -85,12 +85,12 @@ class Speaker:
 
     @property
     def is_supervisor(self) -> bool:
-        """Whether this is the speaker that leads when no dialog does."""
+        """Whether this is the supervisor, which leads when no dialog does."""
         return self.name == SUPERVISOR
 
     @property
     def is_custom(self) -> bool:
-        """Whether its model is given the metadata of messages."""
+        """Whether its model gets the metadata of messages."""
         return self.forwarding == "custom"
 
 
@@ -101,11 +101,11 @@ class Speakers:
     supervisor: Speaker
     dialogs: Mapping[str, Speaker] = field(default_factory=dict)
     common: Sequence[BaseTool] = ()
-    """Tools that every speaker has, bound or on its shelf."""
+    """Tools that every speaker has, bound or not."""
     help: BaseTool | None = None
     """A tool that replaces `assistant_help`; None: the tool itself."""
     absent: Mapping[str, Speaker] = field(default_factory=dict)
-    """The dialogs that do not fit into the window of their model; nobody is led to them."""
+    """The dialogs that do not fit into the window of their model; no handoff leads to them."""
 
     def __iter__(self) -> Iterator[Speaker]:
         """Go through the supervisor and every dialog."""
@@ -117,11 +117,11 @@ class Speakers:
 
     @cached_property
     def served(self) -> Mapping[str, str]:
-        """What servers say of the tools that they serve, by server."""
+        """Servers' descriptions of their tools, by server."""
         return told_by_servers(tool for speaker in self for tool in speaker.tools)
 
     def with_defaults(self, forwarding: Forwarding = "standard", silence: Silence | None = None) -> Self:
-        """Return the speakers with what is set, where they do not say it themselves.
+        """Return the speakers with these defaults where they have no value of their own.
 
         An agent graph has a prompt of its own: it gets plain messages unless its dialog says otherwise.
         """
@@ -150,32 +150,32 @@ class Speakers:
         return next((it for it in self.absent.values() if it.name == name or (not name and it.tool == tool)), None)
 
     def successor(self, name: str) -> Speaker | None:
-        """Return the dialog that goes by this name now, or once did; None when it is gone."""
+        """Return the dialog that has this name now, or once had; None when it is gone."""
         heirs = (dialog for dialog in self.dialogs.values() if name in dialog.formerly)
         return self.dialogs.get(name) or next(heirs, None)
 
 
 @dataclass(frozen=True)
 class AgentTurn:
-    """One call of a dialog's agent graph; `history` is all that the dialog has heard and said."""
+    """One call of a dialog's agent graph; `history` has all messages of the dialog."""
 
     speaker: Speaker
     state: State
     context: Context
     history: Sequence[AnyMessage]
     emit: Callable[[Event], None]
-    hear: Callable[[str], None]
+    feed: Callable[[str], None]
     """Takes the pieces of the answer as they come."""
 
 
 class AgentGraphs(ABC):
-    """Runs the agent graphs that answer in place of a dialog's model; a service that is found by this type."""
+    """A service that runs the agent graphs in place of dialogs' models; it is found by this type."""
 
     @abstractmethod
-    async def ask(self, turn: AgentTurn) -> tuple[AIMessage, TalkUpdate]:
+    async def ask(self, turn: AgentTurn) -> tuple[AIMessage, SpeakerUpdate]:
         """Return an answer, calls of `ask_user`, or a call of `hand_back`; and the values of the graph's own keys.
 
         Raises:
             ModelUnavailable: the provider of the agent's model failed.
-            ContractError: the graph does what no dialog can do.
+            ContractError: the graph does something that no dialog can do.
         """

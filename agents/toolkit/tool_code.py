@@ -1,7 +1,7 @@
-"""A tool's own code and what surrounds it: threads for what blocks, results as JSON, interrupts and hand-offs.
+"""Adapters around a tool's own code: threads for blocking code, results as JSON, interrupts and handoffs.
 
 Once the user has answered an `interrupt()` of LangGraph, the tool is run again from its beginning, and `interrupt()`
-returns the answer. What a tool writes belongs behind its last `interrupt()`.
+returns the answer. A tool's writes belong behind its last `interrupt()`.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from langgraph.errors import GraphInterrupt
 from langgraph.func import entrypoint
 from langgraph.types import Command, Send, interrupt
 
-from agents.state.talk import No
+from agents.state.speaker_state import No
 from agents.toolkit.questions.options import INTERRUPT, NO, YES, agreed, yes_or_no
 from agents.toolkit.result import Failed, Option, Question, ToolResult, in_json, jsonable
 from agents.toolkit.traits import traits_of, with_traits
@@ -36,9 +36,9 @@ Body = Callable[..., Awaitable[object]]
 BLOCKING, ASYNC = "_run", "_arun"
 """The methods that LangChain tells authors of class-based tools to write; the second one may be left out."""
 LONGEST_PROMPT = 1_000
-"""Characters of a question that the user is shown."""
+"""Characters of a question to the user."""
 PROMPT_KEYS = ("question", "prompt", "message", "query", "description", "task", "title")
-"""Names under which tools put their question when they interrupt with an object."""
+"""Keys of the question in the object with which a tool interrupts."""
 LOG = logging.getLogger(__name__)
 _ANSWERS: ContextVar[Sequence[object]] = ContextVar("answers", default=())
 
@@ -133,7 +133,7 @@ def answering(texts: Sequence[str], lang: str) -> Iterator[None]:
 
 
 def answer_given(text: str, lang: str) -> object:
-    """Return an answer as `interrupt()` returns it: an object that was sent as JSON, else the user's words."""
+    """Return an answer as `interrupt()` returns it: an object if it came as JSON, else the user's words."""
     if text.lstrip().startswith(("{", "[")):
         try:
             return json.loads(text)
@@ -143,11 +143,11 @@ def answer_given(text: str, lang: str) -> object:
 
 
 class _AskedWithin(Exception):
-    """A graph within the tool interrupted itself. It would run from its beginning and might ask something else."""
+    """A graph within the tool interrupted itself. A new run would begin anew and might ask something else."""
 
 
 class _Pickled(JsonPlusSerializer):
-    """Keeps the types of values, for the time of one call in memory: `No` must go on counting as false."""
+    """Keeps the types of values in memory during one call: `No` must go on counting as false."""
 
     def dumps_typed(self, obj: object) -> tuple[str, bytes]:
         return "pickle", pickle.dumps(obj)

@@ -1,6 +1,6 @@
-"""What happens to a tool call: `ToolPolicies.in_order` is the list. Nothing that a tool does ends a turn.
+"""The policies around a tool call: `ToolPolicies.in_order` is the list. No error of a tool ends a turn.
 
-A policy has LangChain's own form (`wrap_tool_call`): it gets the call and the handler of all that stands below it.
+A policy has LangChain's own form (`wrap_tool_call`): it gets the call and the handler of all policies below it.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from agents.events.views import MOST_ENTRIES, Notice
 from agents.hooks import around
 from agents.language.identifiers import AliasError
 from agents.state.message_notes import notes
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from agents.toolkit.call import AroundToolCall, Execute, RunningCall, ToolReply, message_of, refuse_repeated, started
 from agents.toolkit.confirmation import question_before, said_by_user
 from agents.toolkit.context import Context, emitter
@@ -32,19 +32,19 @@ from agents.toolkit.descriptions import parameters, translation_of
 from agents.toolkit.questions.options import CONFIRM
 from agents.toolkit.rescue import add_help
 from agents.toolkit.result import Failed, Misused, Refused, ToolResult, TooMany, jsonable, schema_of, written
-from agents.toolkit.shelf import assistant_help
 from agents.toolkit.speaker import Speaker
 from agents.toolkit.tool_code import answer_to, answering, question_of, wrapped
+from agents.toolkit.tool_search import assistant_help
 from agents.toolkit.traits import CLIENT, traits_of
 from agents.toolkit.write_once import failed, run_once
 from prompts import phrase
 
 TIMEOUT = 60
-"""Seconds a tool may take."""
+"""The most seconds of a tool call."""
 MOST_NAMED = 40
-"""Tools that are named to a model that called one that does not exist."""
+"""The most tools to name to a model that called an unknown one."""
 LONGEST_NUMBER = 4
-"""Digits of a wrong number that the model is told."""
+"""The most digits of a wrong number that the model sees."""
 Trouble = Literal["unknown", "arguments", "failed", "refused"]
 LOG = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ def tool_node(
     further: Sequence[str] = (),
     hooks: Sequence[AroundToolCall] = (),
 ) -> ToolNode:
-    """Return a node that runs a speaker's tools and tells the model, in words, what went wrong.
+    """Return a node that runs a speaker's tools and tells the model errors in words.
 
     The artifact of each of its messages is the call's `ToolResult`. `further` are the names of the speaker's tools that
     are run elsewhere. The `hooks` are those of plug-ins.
@@ -77,7 +77,7 @@ class ToolPolicies:
     hooks: Sequence[AroundToolCall] = ()
 
     def in_order(self) -> tuple[AroundToolCall, ...]:
-        """Return all that stands around a tool, the outermost first."""
+        """Return all policies around a tool, the outermost first."""
         return (
             notice,
             rescue,
@@ -99,16 +99,16 @@ class ToolPolicies:
         )
 
     async def events(self, request: ToolCallRequest, handler: Execute) -> ToolReply:
-        """Tell the door that a call begins, and how it ended unless it waits for the user."""
+        """Tell the door the beginning of a call, and its end unless it waits for the user."""
         start, emit, begun = started(self.speaker, request.tool_call), emitter(request.runtime), time.perf_counter()
-        # A client is told of its call when all that comes before it is done.
+        # A client gets its call when all calls before it are done.
         if request.tool is None or traits_of(request.tool).kind != CLIENT:
             emit(start)
         try:
             reply = await handler(request)
         finally:
             if sources := request.state.get("sources"):
-                sources.pass_by(request.tool_call["id"] or "")
+                sources.finish(request.tool_call["id"] or "")
         message = message_of(reply)
         if message.artifact.question is None:
             ms = round((time.perf_counter() - begun) * 1000)
@@ -116,7 +116,7 @@ class ToolPolicies:
         return reply
 
     async def existence(self, request: ToolCallRequest, handler: Execute) -> ToolReply:
-        """Name the tools that there are to a model that called another one."""
+        """Answer a call of an unknown tool with the names of the existing tools."""
         if request.tool is not None:
             return await handler(request)
         name, names = request.tool_call["name"], [tool.name for tool in request.runtime.tools]
@@ -126,7 +126,7 @@ class ToolPolicies:
 
 
 async def notice(request: ToolCallRequest, handler: Execute) -> ToolReply:
-    """Show the user what a tool has to say beside the answer."""
+    """Show the user a tool's notice beside the answer."""
     reply = await handler(request)
     if isinstance(view := message_of(reply).artifact.view, Notice):
         emitter(request.runtime)(view)
@@ -134,7 +134,7 @@ async def notice(request: ToolCallRequest, handler: Execute) -> ToolReply:
 
 
 async def rescue(request: ToolCallRequest, handler: Execute) -> ToolReply:
-    """Ask help for a call that came to nothing; the call of help passes what stands below, too."""
+    """Ask help for a failed call; the call of help passes the policies below, too."""
     reply = await handler(request)
     own = (tool for tool in request.runtime.tools if tool.name == assistant_help.name)
     await add_help(request, message_of(reply), handler, next(own, assistant_help))
@@ -142,7 +142,7 @@ async def rescue(request: ToolCallRequest, handler: Execute) -> ToolReply:
 
 
 async def privacy(request: ToolCallRequest, handler: Execute) -> ToolReply:
-    """Take out of a result what is the user's alone and others would read; the user gets it."""
+    """Replace a private result where others read along; the user alone gets it."""
     reply = await handler(request)
     message, context, lang = message_of(reply), _context(request), request.state["lang"]
     result: ToolResult = message.artifact
@@ -157,7 +157,7 @@ async def privacy(request: ToolCallRequest, handler: Execute) -> ToolReply:
 
 
 async def origin(request: ToolCallRequest, handler: Execute) -> ToolReply:
-    """Note on a result that others wrote some of it."""
+    """Mark a result with foreign text."""
     reply = await handler(request)
     is_foreign = request.tool is not None and traits_of(request.tool).is_foreign(_context(request))
     if is_foreign or request.tool_call["id"] in request.state.get("outside", ()):
@@ -166,7 +166,7 @@ async def origin(request: ToolCallRequest, handler: Execute) -> ToolReply:
 
 
 async def trouble(request: ToolCallRequest, handler: Execute) -> ToolReply:
-    """Tell the model in words what went wrong."""
+    """Tell the model an error in words."""
     name, lang = request.tool_call["name"], request.state["lang"]
     try:
         return await handler(request)
@@ -187,26 +187,26 @@ async def trouble(request: ToolCallRequest, handler: Execute) -> ToolReply:
     except (Exception, asyncio.CancelledError) as failure:
         task = asyncio.current_task()
         if isinstance(failure, asyncio.CancelledError) and task and task.cancelling():
-            # It is the turn that is stopped, not something within the tool.
+            # The turn is stopped, not a task within the tool.
             raise
         LOG.exception("tool %s failed", name)
         return _trouble(request, "failed", failed(_tool(request), lang))
 
 
 async def time_limit(request: ToolCallRequest, handler: Execute) -> ToolReply:
-    """Give up what takes too long."""
+    """Give up a call that takes too long."""
     async with asyncio.timeout(TIMEOUT):
         return await handler(request)
 
 
 async def repetition(request: ToolCallRequest, handler: Execute) -> ToolReply:
-    """Refuse what was done in this turn already."""
+    """Refuse a call that was made in this turn already."""
     refuse_repeated(RunningCall(request, handler), {tool.name: tool for tool in request.runtime.tools})
     return await handler(request)
 
 
 async def arguments(request: ToolCallRequest, handler: Execute) -> ToolReply:
-    """Read the arguments as the tool names them; refuse those that a model may not set."""
+    """Translate the arguments to the tool's own form; refuse those that a model may not set."""
     translation = translation_of(_tool(request))
     written = translation.restored(request.tool_call["args"])
     if forged := translation.strange(written):
@@ -216,7 +216,7 @@ async def arguments(request: ToolCallRequest, handler: Execute) -> ToolReply:
 
 
 async def permission(request: ToolCallRequest, handler: Execute) -> ToolReply:
-    """Refuse what the user is not permitted."""
+    """Refuse a tool for which the user lacks the permission."""
     needed = traits_of(_tool(request)).permission
     if needed and needed not in _context(request).permissions:
         raise Refused(phrase("tool_forbidden", request.state["lang"], tool=request.tool_call["name"]))
@@ -230,14 +230,14 @@ async def identifiers(request: ToolCallRequest, handler: Execute) -> ToolReply:
         real: Json = state["aliases"].restore(args, parameters(_tool(request)), said_by_user(state))
     except AliasError as wrong:
         numbers, given = ", ".join(wrong.numbers[-20:]) or "-", str(wrong.argument)
-        # A number may be told again; what looks like an identifier stays hidden.
+        # A number may be shown again; a text that looks like an identifier stays hidden.
         given = given if given.isdecimal() and len(given) <= LONGEST_NUMBER else "…"
         raise Misused(phrase("alias_unknown", state["lang"], kind=wrong.kind, given=given, known=numbers)) from None
     return await handler(_with_args(request, real))
 
 
 async def confirmation(request: ToolCallRequest, handler: Execute) -> ToolReply:
-    """Ask the user before what they may not want."""
+    """Ask the user before a call that they may not want."""
     call = request.tool_call
     written = (it["args"] for it in request.state["messages"][0].tool_calls if it["id"] == call["id"])
     if question := await question_before(RunningCall(request, handler), next(written, call["args"])):
@@ -246,7 +246,7 @@ async def confirmation(request: ToolCallRequest, handler: Execute) -> ToolReply:
 
 
 async def wording(request: ToolCallRequest, handler: Execute) -> ToolReply:
-    """Write what the model reads: the object with small numbers for long identifiers, else the tool's text."""
+    """Write the result for the model: the object with small numbers for long identifiers, else the tool's text."""
     reply = await handler(request)
     message, tool, state = message_of(reply), _tool(request), request.state
     traits = traits_of(tool)
@@ -274,9 +274,9 @@ async def interrupts(request: ToolCallRequest, handler: Execute) -> ToolReply:
 
 
 async def write_once(request: ToolCallRequest, handler: Execute) -> ToolReply:
-    """Do each write once; no model is asked after one that cannot be taken back without a look at a stop."""
+    """Do each write once; after an irreversible one, the turn may stop before a model is asked again."""
     call = RunningCall(request, handler)
-    call.context.brake.is_needed |= call.traits.irreversible
+    call.context.stop_request.is_needed |= call.traits.irreversible
     return (await run_once(call)).reply()
 
 
@@ -295,7 +295,7 @@ def _with_args(request: ToolCallRequest, args: Json) -> ToolCallRequest:
 
 
 def _told(request: ToolCallRequest, result: ToolResult) -> list[str]:
-    """Return what people read or wrote: what a result shows, and what was said before."""
+    """Return texts that people have read or written: a result's view, and the messages before."""
     state = request.state
     talk_texts = [message.text for message in state.get("talk", ()) if isinstance(message, HumanMessage | AIMessage)]
     return [*([result.view.text()] if result.view else []), state["heard"]["text"] or "", *talk_texts]

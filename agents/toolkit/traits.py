@@ -1,4 +1,4 @@
-"""What the code says of a tool beside its signature: its traits. With the texts of `prompts/` they make its card."""
+"""The traits of a tool, which its code states beside its signature. With the texts of `prompts/` they make its card."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from agents.errors import ContractError
 from agents.language.identifiers import Schema
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from agents.toolkit.context import Context, Runtime
 
 Kind = Literal["general", "selector", "breaker", "client"]
@@ -19,7 +19,7 @@ Confirm = Literal["never", "foreign", "always"]
 DAY = timedelta(days=1)
 LONGEST_KEY_LIFE = timedelta(days=366)
 StateCheck = Callable[[Json, Runtime], Awaitable[str | None]]
-"""A state check before a write: takes the arguments and the runtime, returns what stands in the way.
+"""A state check before a write: takes the arguments and the runtime, returns the obstacle.
 
 The arguments are plain data, as the tool accepts them, with its defaults. The check of a transaction runs within it.
 """
@@ -31,7 +31,7 @@ It returns an empty text for the usual words, and None if the call would do noth
 
 
 class Items(Protocol):
-    """A kind of things that tools keep for the user, so that a change of them can be taken back."""
+    """A kind of items that tools keep for the user; a change of one can be taken back."""
 
     name: str
     """The name of the kind in the undo log. It is stored, so it must not change."""
@@ -50,7 +50,7 @@ class Items(Protocol):
         """Return an item in words for the user."""
 
     def remembered(self, value: Json, lang: str) -> str:
-        """Return an item in words for long-term memory, where neither "tomorrow" nor the number of a list holds."""
+        """Return an item in words for long-term memory, without "tomorrow" or the number of a list: these change."""
         return self.worded(value, lang)
 
 
@@ -62,11 +62,11 @@ class Done:
     object: object
     """The object of its result; None if it answered with a sentence."""
     text: str
-    """What the model read."""
+    """The text that the model read."""
 
 
 Inverse = Callable[[Done, Runtime], Awaitable[str]]
-"""Takes a call back; returns what came back, in words for the user. May raise `Refused`: it cannot be taken back."""
+"""Takes a call back; returns the outcome in words for the user. May raise `Refused`: it cannot be taken back."""
 _TRAITS = "traits"
 _OF_CLASS = "__tool_traits__"
 Marked = TypeVar("Marked", bound="BaseTool | type[BaseTool]")
@@ -74,61 +74,61 @@ Marked = TypeVar("Marked", bound="BaseTool | type[BaseTool]")
 
 @dataclass(frozen=True, kw_only=True)
 class Traits:
-    """How a tool may be used."""
+    """The properties of a tool that say how it may be used."""
 
     kind: Kind = "general"
-    """A selector lets the user choose, a breaker has them fill something in; both wait for the user. A client's tool is
-    run by the client."""
+    """A selector lets the user choose, a breaker has them fill in a form; both wait for the user. The client runs its
+    own tools."""
     effect: Effect = "read"
     key: tuple[str, ...] = ()
     """Writes with equal values of these arguments are the same write; without a key each call is a write of its own."""
     again_after: timedelta = DAY
-    """How long the same write counts as done; after that it is a new one."""
+    """The time for which the same write counts as done; after that it is a new one."""
     repeatable: bool = False
     """Running it again after a crash in the middle does no harm, since it recognises the call itself.
 
-    Without a key of its own such a write is not entered in the ledger of done writes, which could add nothing.
+    Without a key of its own such a write is not entered in the ledger of done writes, which would not help.
     """
     transaction: bool = False
     """The tool writes only within `runtime.context.ledger.transaction()`, which commits together with its answer."""
     result: type[BaseModel] | Schema | None = None
-    """What comes back: a pydantic model or a JSON schema; None for a sentence."""
+    """The form of its result: a pydantic model or a JSON schema; None for a sentence."""
     form: type[BaseModel] | None = None
-    """What the user of a breaker fills in."""
+    """The form that a breaker has the user fill in."""
     view: str = ""
     """The kind of the view that it shows, such as "cards"; empty for none."""
     answers: bool = False
-    """Whether its view is the whole answer: it stands in place of the model's words, and the model is told so."""
+    """Whether its view is the whole answer: it replaces the model's words, and the model is told so."""
     permission: str = ""
     """The permission that the user needs; empty: none."""
     check: StateCheck | None = None
     volatile: bool = False
     """Whether the same call may answer differently later: it tells of the world outside (the time, the weather)."""
     always: bool = False
-    """Whether it is bound even where there are too many tools to bind."""
+    """Whether it is bound even if there are too many tools to bind."""
     private: bool = False
     """Whether its result is the user's alone: where others read along it reaches neither the chat nor the model."""
     shortcut: bool = False
     """Whether a plain request for it may be served without a model; it must not need arguments."""
     confirm: Confirm | Callable[[Json], Confirm] | None = None
-    """When the user is asked before it runs: never, after text from outside was read, or always.
+    """When the user is asked before it runs: never, after foreign text was read, or always.
 
-    Also a function of the arguments. Left out: `always` for what is irreversible, `foreign` for what writes or sends.
+    Also a function of the arguments. Left out: `always` for an irreversible write, `foreign` for a write or a send.
     """
     question: Wording | None = None
-    """Words that question; without it the user is shown the tool's title and its arguments."""
+    """Words that question; without it the user sees the tool's title and its arguments."""
     foreign: bool | Callable[[Context], bool] = False
     """Whether it returns text that others wrote: pages, documents, messages, answers of services."""
     egress: bool | Callable[[Json, Runtime], bool] = False
-    """Whether a read carries its arguments to somebody outside, which counts as sending."""
+    """Whether a read carries its arguments outside, which counts as a send."""
     carries: tuple[str, ...] = ()
-    """Of such a read the arguments that hold words; empty: all of them. The user's own words need no yes."""
+    """The arguments of such a read that hold words; empty: all of them. The user's own words need no yes."""
     asks_once: bool = False
     """Whether the user's answer holds for its further calls too, until the user speaks again; only for a read."""
     cited: bool = False
     """Whether it gives documents with numbers of `runtime.state["sources"]`, which the answer may cite."""
     undo: Items | Sequence[Items] | Inverse | None = None
-    """How its write is taken back: what kinds of items it enters in the undo log, or a function that does it."""
+    """The undo of its write: the kinds of items that it enters in the undo log, or a function."""
     irreversible: bool = False
     """Whether nobody can take its write back."""
 
@@ -162,7 +162,7 @@ class Traits:
             raise ContractError("only a write that is not irreversible has an undo")
 
     def asks(self, args: Json, runtime: Runtime) -> Confirm:
-        """Return when the user is asked before a call with these arguments."""
+        """Return the cases in which the user is asked before a call with these arguments."""
         if callable(self.confirm):
             return self.confirm(args)
         if self.confirm is not None:
@@ -185,7 +185,7 @@ class Traits:
         return self.undo if callable(self.undo) else None
 
     def is_foreign(self, context: Context) -> bool:
-        """Tell whether what it returns was written by others."""
+        """Tell whether others wrote its results."""
         return self.foreign(context) if callable(self.foreign) else self.foreign
 
 
@@ -195,14 +195,14 @@ def _is_model(kind: object) -> bool:
 
 CLIENT: Kind = "client"
 PLAIN = Traits()
-STRANGE = Traits(foreign=True, egress=True)
-"""What is assumed of a class of tools that says nothing of itself: it comes from a library, and may reach out."""
+UNTRUSTED = Traits(foreign=True, egress=True)
+"""The traits of a class of tools that states none: it comes from a library, and may reach out."""
 
 
 def traits(
     *, kind: Kind = "general", effect: Effect = "read", key: tuple[str, ...] = (), **further: Any
 ) -> Callable[[Marked], Marked]:
-    """Say how a tool may be used, or the tools of a class; see `Traits` for the further ones.
+    """Set the traits of a tool, or of the tools of a class; see `Traits` for the further ones.
 
     Raises ContractError if there is no such trait, or if traits contradict each other or the tool's parameters.
     """
@@ -231,11 +231,11 @@ def with_traits(tool: BaseTool, stated: Traits) -> BaseTool:
 
 
 def traits_of(tool: BaseTool) -> Traits:
-    """Return how a tool may be used; a tool that says nothing is a general one that only reads.
+    """Return the traits of a tool; one that states none is a general one that only reads.
 
-    Of a class that says nothing it is not known whether it reaches out, so that it counts as `STRANGE`.
+    A class of tools that states none may reach out for all we know, so that it counts as `STRANGE`.
     """
-    unsaid = PLAIN if isinstance(tool, StructuredTool | Tool) else STRANGE
+    unsaid = PLAIN if isinstance(tool, StructuredTool | Tool) else UNTRUSTED
     of_class: Traits = getattr(type(tool), _OF_CLASS, unsaid)
     stated: Traits = (tool.metadata or {}).get(_TRAITS, of_class)
     return stated

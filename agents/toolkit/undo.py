@@ -1,4 +1,4 @@
-"""Take back what a tool has written; `docs/write-a-tool.md` shows how a tool says what it writes."""
+"""Undo of tools' writes; `docs/write-a-tool.md` shows how a tool declares its writes."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,22 +9,22 @@ from langgraph.types import Command
 
 from agents.memory.store import namespace_of
 from agents.memory.undo_log import Changes, ToolWrite
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from agents.toolkit.context import Runtime
 from agents.toolkit.questions.form import value_in_words
 from agents.toolkit.traits import Items, traits
 from prompts import fact_label, form_texts, language, phrase
 
 OUTCOMES = ("back", "gone", "changed", "stale")
-"""What was deleted is back, what was added is gone. What others have changed since is stale, and stays as it is."""
+"""A deleted item is back, an added item is gone. An item that others have changed since is stale, and stays."""
 TakenBack = Mapping[str, Sequence[str]]
 """The items that were taken back, in words for the user, by outcome."""
 REMEMBER = "remember"
-"""What the write of an observer is called in the undo log, where those of tools have the tool's name."""
+"""The name of an observer's write in the undo log, in place of a tool's name."""
 UNDO_LAST = "undo_last"
-"""The tool by which a model has taken back what was just written."""
+"""The tool by which a model takes the last write back."""
 UNSET = "unset"
-"""Marks the language of a conversation whose user had set none."""
+"""Marks a language that the user had not set: the conversation's own."""
 
 
 @traits(effect="write", repeatable=True, always=True)
@@ -37,13 +37,13 @@ async def undo_last(runtime: Runtime) -> Command[str]:
 
 
 async def entered(runtime: Runtime, items: Items, changes: Changes) -> None:
-    """Enter what this call is about to change; call it before the change is made."""
+    """Enter the changes that this call is about to make; call it before they are made."""
     if runtime.context.undo is not None and changes:
         await runtime.context.undo.enter(write_of(runtime), items.name, changes)
 
 
 async def begun(runtime: Runtime, items: Items) -> Changes:
-    """Return what an earlier try of this call was about to change before a crash."""
+    """Return the changes that an earlier try of this call was about to make before a crash."""
     if runtime.context.undo is None:
         return {}
     return await runtime.context.undo.changes(write_of(runtime), items.name)
@@ -66,17 +66,17 @@ def write_of(runtime: Runtime) -> ToolWrite:
 
 
 def both(first: TakenBack, second: TakenBack) -> TakenBack:
-    """Return what came of two changes."""
+    """Return the outcomes of two changes together."""
     return {outcome: [*first.get(outcome, ()), *second.get(outcome, ())] for outcome in OUTCOMES}
 
 
 def sentences(taken: TakenBack, lang: str) -> list[str]:
-    """Return what came of taking changes back, in a sentence for each outcome."""
+    """Return the outcomes of an undo, a sentence for each kind."""
     return [phrase(f"undo_{outcome}", lang, items="; ".join(items)) for outcome, items in taken.items() if items]
 
 
 async def taken_back(runtime: Runtime, items: Items, changes: Changes) -> TakenBack:
-    """Put items back as they were, unless they were changed since; what is told is read after the write."""
+    """Put items back as they were, unless they were changed since; the words for the user are read after the write."""
     items_before = await items.read(runtime, [*changes])
     stale: list[str] = []
     for key, (before, after) in changes.items():
@@ -92,7 +92,7 @@ async def taken_back(runtime: Runtime, items: Items, changes: Changes) -> TakenB
         if runtime.context.is_shared and keys:
             return [phrase("undo_count", runtime.state["lang"], count=len(keys))]
         values = [items_now.get(key, changes[key][otherwise]) for key in keys]
-        # The language may be what was put back.
+        # The undo may have put the language itself back.
         return [items.worded(value, runtime.state["lang"]) for value in values if value is not None]
 
     put_back = [key for key in changes if key not in stale]
@@ -105,7 +105,7 @@ async def taken_back(runtime: Runtime, items: Items, changes: Changes) -> TakenB
 
 
 class FormValues(Items):
-    """The fields of the form in the tool's state, by name; whoever runs the undo keeps what is changed there."""
+    """The fields of the form in the tool's state, by name; the caller of the undo stores the changes there."""
 
     name = "form"
 
@@ -136,7 +136,7 @@ def field_value(speaker: str, field: str, value: object) -> Json | None:
 
 
 def form_changes(runtime: Runtime, filled: Mapping[str, object]) -> Changes:
-    """Return what these values change in the form of the speaker whose tool runs."""
+    """Return the changes that these values make in the form of the tool's speaker."""
     form, speaker = runtime.state["form"], runtime.state.get("speaker", "")
     before = {name: field_value(speaker, name, form.get(name)) for name in filled}
     after = {name: field_value(speaker, name, value) for name, value in filled.items()}
@@ -149,7 +149,7 @@ class RememberedFacts(Items):
     name = "facts"
 
     async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Json]:
-        """Return those that are remembered."""
+        """Return the remembered facts."""
         facts = {key: await fact_of(runtime.store, runtime.context.user, key) for key in keys}
         return {key: fact for key, fact in facts.items() if fact is not None}
 
@@ -159,7 +159,7 @@ class RememberedFacts(Items):
         await _put(runtime, kind, name, value and value["fact"])
 
     def worded(self, value: Json, lang: str) -> str:
-        """Return a fact with what it is called."""
+        """Return a fact behind its label."""
         facts = "; ".join(map(str, value["fact"].values()))
         return phrase("undo_field", lang, label=fact_label(value["name"], lang), value=facts)
 
@@ -180,7 +180,7 @@ class UserSettings(Items):
     name = "settings"
 
     async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Json]:
-        """Return those that are set."""
+        """Return the settings that are set."""
         assert runtime.store is not None  # the graph is always compiled with a store
         items = await runtime.store.asearch(namespace_of(runtime.context.user, "settings"))
         return {item.key: item.value for item in items if item.key in keys}

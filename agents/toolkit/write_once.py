@@ -12,7 +12,7 @@ from pydantic_core import to_jsonable_python
 
 from agents.events.views import stored_view
 from agents.memory.ledger import Doubtful, How, Write, WriteBusy
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from agents.toolkit.call import CallOutcome, RunningCall
 from agents.toolkit.result import Refused, ToolResult
 from agents.toolkit.traits import traits_of
@@ -20,13 +20,13 @@ from agents.toolkit.undo import write_of
 from prompts import phrase
 
 HARMLESS = (Refused, ToolInvocationError, GraphBubbleUp)
-"""What a tool that has written nothing raises."""
+"""Errors of a tool that has written nothing."""
 
 
 async def run_once(call: RunningCall) -> CallOutcome:
-    """Run a tool; one that writes only if it has not done the same before, else return what it answered then.
+    """Run a tool; for a write that was done before, return its former answer instead.
 
-    Raises Refused if the state of things forbids the write, or nobody knows whether it took effect before.
+    Raises Refused if the state check forbids the write, or nobody knows whether it took effect before.
     """
     traits, args, ledger = call.traits, call.accepted, call.context.ledger
     if traits.effect == "read" or args is None:
@@ -75,7 +75,7 @@ async def _check_state(call: RunningCall, args: Json) -> None:
 async def _note(call: RunningCall, args: Json, outcome: CallOutcome, key: str = "") -> None:
     """Enter a write that was done in the undo log, unless the tool does it itself; `key` is that of the ledger.
 
-    What takes writes back is no write that could be taken back.
+    An undo is no write that could be taken back.
     """
     undo = call.context.undo
     if undo is None or call.traits.items or not outcome.is_done or "undoing" in outcome.update:

@@ -25,14 +25,14 @@ from agents.state import SUPERVISOR, State
 from agents.state.limits import Limits
 from agents.state.person import RESULT
 from agents.toolkit.services import Services
-from agents.toolkit.shelf import tools_of
 from agents.toolkit.speaker import Speakers
+from agents.toolkit.tool_search import tools_of
 from app.assistant.branches import MARK, Branches, parents_in
 from app.assistant.clocks import Clock, Deliver
-from app.assistant.closing import TERMINAL
-from app.assistant.endings import Endings
+from app.assistant.fact_keeper import FactKeeper
 from app.assistant.forgetter import Forgetter
-from app.assistant.run import Stamp, config_of
+from app.assistant.outcome_store import TERMINAL
+from app.assistant.run import EventSequencer, config_of
 from app.assistant.thread_events import number_of
 from app.assistant.thread_reader import ThreadReader, facts_of
 from app.assistant.turn import Turn
@@ -47,19 +47,19 @@ LOG = logging.getLogger(__name__)
 NOT_TAKEN = ("message_long", "many_turns")
 """The codes of errors on messages that were not taken in; there is nothing to try again."""
 MOST_ECHOED = 200
-"""Characters of a message that is not taken, in its first event."""
+"""The most characters of a refused message in its first event."""
 
 
 @dataclass
-class Course:
-    """How far the play of a message has come, step by step; between two steps the thread is free."""
+class PlayProgress:
+    """The progress of a message's play, step by step; between two steps the thread is free."""
 
-    stamp: Stamp
+    sequencer: EventSequencer
     waiting: deque[InboxEntry] = field(default_factory=deque)
     due: Sequence[Deletion] = ()
-    """What is to be deleted before the next step."""
+    """The deletions that must happen before the next step."""
     ends: dict[str, TurnEnd] = field(default_factory=dict)
-    """The ends of turns by which something is deleted, by their messages."""
+    """The ends of turns that delete something, by their messages."""
     is_over: bool = False
 
 
@@ -75,41 +75,41 @@ class Assistant(ThreadReader):
         graph, read, memory = player.graph, player.snapshot, player.memory
         self.forgetting = Forgetter(graph, read, memory, self.typed, speakers, player.services)
         self.branches = Branches(graph, read, memory, speakers, lambda thread, user: player.context(thread, user, None))
-        self._endings = player.closing.endings = Endings(player.memory, player.services, speakers)
+        self._fact_keeper = player.outcomes.fact_keeper = FactKeeper(player.memory, player.services, speakers)
 
     @property
     def services(self) -> Services:
-        """What the dialogs offer to tools and commands."""
+        """The services that dialogs offer to tools and commands."""
         return self._player.services
 
     @property
     def limits(self) -> Limits:
-        """How much one message, and a user's messages, may ask for."""
+        """The limits of one message, and of a user's messages."""
         return self._player.limits
 
     @property
     def lang(self) -> str:
-        """The language of a thread in which nothing was said."""
+        """The language of a new thread."""
         return self._player.lang
 
     @property
     def leading(self) -> Sequence[Model]:
-        """The model that leads, and what stands in when it fails."""
+        """The supervisor's model, and its fallbacks."""
         return self._player.models.chain(SUPERVISOR)
 
     @property
     def reads(self) -> bool:
-        """Whether the model that leads reads what is said beside a message."""
+        """Whether the supervisor's models read the parts beside a message, such as files and quotations."""
         return all(model.reads for model in self.leading)
 
     @property
     def sees(self) -> bool:
-        """Whether the model that leads sees pictures."""
+        """Whether one of the supervisor's models sees pictures."""
         return any(model.sees for model in self.leading)
 
     @property
     def typed(self) -> TypedFile:
-        """The file of what was typed at the prompt."""
+        """The file of the lines that were typed at the prompt."""
         return TypedFile.beside(self.memory.storage.path)
 
     async def play(self, turn: Turn) -> AsyncGenerator[Event, None]:
@@ -125,7 +125,7 @@ class Assistant(ThreadReader):
             self.memory.storage.check()
             if self.is_crowded(turn.owner) and not await self._is_stored(turn):
                 text = phrase("sorry_crowded", await self._lang(turn))
-                for event in await self._beside(turn, Stamp(turn.thread), Error(code="crowded", text=text)):
+                for event in await self._beside(turn, EventSequencer(turn.thread), Error(code="crowded", text=text)):
                     yield event
                 return
             with self._player.queue.taken(turn.owner):
@@ -135,10 +135,10 @@ class Assistant(ThreadReader):
         except (DatabaseError, OSError) as fault:
             LOG.error("thread %s: the database cannot be used: %s", turn.thread, fault)
             key = "sorry_storage" if await self._is_stored(turn) else "sorry_not_stored"
-            stamp = Stamp(turn.thread)
+            sequencer = EventSequencer(turn.thread)
             lang = turn.lang or turn.door_lang or self._player.lang
-            yield stamp(Error(code=STORAGE, text=phrase(key, lang)), 0)
-            yield stamp(TurnEnd(is_active=True, dialog=None, waiting=False), 0)
+            yield sequencer(Error(code=STORAGE, text=phrase(key, lang)), 0)
+            yield sequencer(TurnEnd(is_active=True, dialog=None, waiting=False), 0)
 
     async def _is_stored(self, turn: Turn) -> bool:
         try:
@@ -148,48 +148,50 @@ class Assistant(ThreadReader):
             return False
 
     async def _play(self, turn: Turn) -> AsyncGenerator[Event, None]:
-        course = Course(Stamp(turn.thread))
-        while not course.is_over:
-            async with self.memory.locks.hold(turn.thread), aclosing(self._step(turn, course)) as events:
+        progress = PlayProgress(EventSequencer(turn.thread))
+        while not progress.is_over:
+            async with self.memory.locks.hold(turn.thread), aclosing(self._step(turn, progress)) as events:
                 async for event in events:
                     yield event
-            for deletion in course.due:
-                # It is of many threads, and each must be free.
+            for deletion in progress.due:
+                # It concerns many threads, and each must be free.
                 await self.forgetting.carry_out(deletion)
                 is_own = deletion.thread == turn.thread and deletion.user == turn.owner
                 if is_own and deletion.message_id != turn.id:
-                    end = course.ends.get(deletion.message_id)
-                    for event in await self._beside(replace(turn, text=None), course.stamp, _forgotten(deletion), end):
+                    end = progress.ends.get(deletion.message_id)
+                    for event in await self._beside(
+                        replace(turn, text=None), progress.sequencer, _forgotten(deletion), end
+                    ):
                         yield event
 
-    async def _step(self, turn: Turn, course: Course) -> AsyncGenerator[Event, None]:
-        """Answer what waits, unless something is to be deleted first; the caller holds the thread."""
-        course.due, deleted = await self.memory.forgettings.met(turn.thread, turn.owner, turn.id)
-        if course.due:
+    async def _step(self, turn: Turn, progress: PlayProgress) -> AsyncGenerator[Event, None]:
+        """Answer the waiting messages, unless a deletion comes first; the caller holds the thread."""
+        progress.due, deleted = await self.memory.forgettings.met(turn.thread, turn.owner, turn.id)
+        if progress.due:
             return
         notice: Event | None = _forgotten(deleted) if deleted else None
         if not deleted and (refusal := self._refusal(turn)):
             notice = await self._refused(turn, *refusal)
         if notice:
-            course.is_over = True
-            for event in await self._beside(turn, course.stamp, notice, course.ends.get(turn.id)):
+            progress.is_over = True
+            for event in await self._beside(turn, progress.sequencer, notice, progress.ends.get(turn.id)):
                 yield event
             return
-        for entry in course.waiting:
-            # The messages after the wish were perhaps deleted with all the rest.
+        for entry in progress.waiting:
+            # The messages after the wish for a deletion were perhaps deleted with all the rest.
             await self.memory.transcript.accept(entry)
         if turn.after is not None:
             for event in await self._gone(turn, turn.after):
-                yield course.stamp(event, 0)
-        course.waiting = deque(await self._due_with(turn))
-        ended_before = len(course.ends)
-        async with aclosing(self._answered(turn, course)) as events:
+                yield progress.sequencer(event, 0)
+        progress.waiting = deque(await self._due_with(turn))
+        ended_before = len(progress.ends)
+        async with aclosing(self._answered(turn, progress)) as events:
             async for event in events:
                 yield event
-        course.is_over = len(course.ends) == ended_before
+        progress.is_over = len(progress.ends) == ended_before
 
     async def _gone(self, turn: Turn, after: str) -> list[Event]:
-        """Let the conversation be where a message goes on; return what its user must be told of the turns it leaves."""
+        """Bring the conversation to the turn that a message continues; return the remarks on the turns it leaves."""
         thread, stored = turn.thread, await self.message(turn.thread, turn.id)
         if await self.holder(thread) or (stored and stored.status not in ("open", "failed")):
             return []
@@ -197,24 +199,24 @@ class Assistant(ThreadReader):
             at = None if turn.before else await self.branches.present(thread, after)
             if at is None:
                 for entry in await self.memory.transcript.open_entries(thread):
-                    # It comes to its end, so that it can be left.
-                    _ = [event async for event in self._player.play(entry, turn, Stamp(thread))]
+                    # A turn must be over before the conversation can leave it.
+                    _ = [event async for event in self._player.play(entry, turn, EventSequencer(thread))]
                 at = await self.branches.go(thread, turn.owner, after, turn.id, turn.before)
             await self.memory.store.aput(parents_in(thread), turn.id, {"parent": at})
         texts = await self.branches.told(thread, turn.id)
         return [await self.tell(thread, text, f"{turn.id}/{place}", turn.owner) for place, text in enumerate(texts)]
 
-    async def _answered(self, turn: Turn, course: Course) -> AsyncGenerator[Event, None]:
-        """Answer messages in their order, up to one by which something is to be deleted."""
-        while course.waiting:
-            entry, forgets = course.waiting.popleft(), False
-            async with aclosing(self._player.play(entry, turn, course.stamp)) as events:
+    async def _answered(self, turn: Turn, progress: PlayProgress) -> AsyncGenerator[Event, None]:
+        """Answer messages in their order, up to the first that deletes something."""
+        while progress.waiting:
+            entry, forgets = progress.waiting.popleft(), False
+            async with aclosing(self._player.play(entry, turn, progress.sequencer)) as events:
                 async for event in events:
                     forgets = forgets or isinstance(event, Forgetting)
                     if forgets and isinstance(event, TurnEnd) and await self.forgets(entry.thread, entry.message_id):
-                        course.ends[entry.message_id] = event
+                        progress.ends[entry.message_id] = event
                         return
-                    # What somebody else asked is shown when their own message is played.
+                    # Another user's answer is shown when their own message is played.
                     if entry.user == turn.owner:
                         yield event
 
@@ -224,7 +226,7 @@ class Assistant(ThreadReader):
         return self._player.queue
 
     def is_crowded(self, user: str) -> bool:
-        """Tell whether this process takes no further turn of a user; it still takes one that was stored before."""
+        """Tell whether this process takes no further turn of a user; it still takes a stored one."""
         return self._player.queue.is_full(user)
 
     def refuses(self, turn: Turn) -> bool:
@@ -232,9 +234,9 @@ class Assistant(ThreadReader):
         return self._refusal(turn) is not None
 
     async def _due_with(self, turn: Turn) -> list[InboxEntry]:
-        """Return what is to be played for a message: its writer's open ones before it, and it.
+        """Return the messages to play for a message: its writer's open ones before it, and itself.
 
-        Of somebody else only the message that a crash left half done comes before. The caller holds the thread.
+        Of other users, only the message that a crash left half done comes before. The caller holds the thread.
         """
         waiting = await self.memory.transcript.accept_in_order(turn.entry())
         if all(entry.user == turn.owner for entry in waiting):
@@ -243,17 +245,17 @@ class Assistant(ThreadReader):
         return [entry for entry in waiting if entry.user == turn.owner or entry.message_id == begun]
 
     async def receive(self, turn: Turn, updates: Sequence[int] = ()) -> bool:
-        """Store a message that is to be played later, also by another process; False if it was answered before.
+        """Store a message for a later play, also by another process; False if it was answered before.
 
-        A message that `play` will refuse is not stored. `updates` are the rows of `memory.updates` that it is made
-        of; they are closed with it.
+        A message that `play` will refuse is not stored. `updates` are the message's rows of `memory.updates`; they are
+        closed with it.
 
         Raises:
             UsageError: the id was used before with another text.
             DatabaseError: it could not be stored.
         """
         if await self.forgets(turn.thread, turn.id):
-            # What it has deleted is told again; nothing of it is stored anew.
+            # Its play reports the deletion again, and stores nothing.
             return True
         stored = await self.memory.transcript.entry(turn.thread, turn.id)
         if stored and stored.status not in ("open", "failed"):
@@ -263,7 +265,7 @@ class Assistant(ThreadReader):
         return True
 
     async def forgets(self, thread: str, id: str) -> bool:
-        """Tell whether a message of the last day has agreed that something is deleted."""
+        """Tell whether a message of the last day has agreed to a deletion."""
         return await self.memory.forgettings.of(thread, id) is not None
 
     async def extend(self, turn: Turn, updates: Sequence[int] = ()) -> bool:
@@ -280,7 +282,7 @@ class Assistant(ThreadReader):
 
     def is_too_long(self, turn: Turn) -> bool:
         """Tell whether a message is refused for its length."""
-        # What a client's tools give is bounded by the door.
+        # The door limits the results of a client's tools.
         return turn.source != RESULT and len(turn.text or "") > self._player.limits.message_length
 
     async def unanswered(self, thread: str, device: str) -> list[Turn]:
@@ -288,7 +290,7 @@ class Assistant(ThreadReader):
         return [Turn.of(entry, device) for entry in await self.memory.transcript.open_entries(thread)]
 
     async def tell(self, thread: str, text: str, id: str, user: str | None = None, *, source: str = UNASKED) -> Message:
-        """Store a message that answers nothing, once per `id`, and return it; `user` is whom it is for.
+        """Store an unasked message, once per `id`, and return it; `user` is its recipient.
 
         The caller holds the thread (`memory.locks.hold`). The next speaker of the thread reads it.
         """
@@ -303,13 +305,13 @@ class Assistant(ThreadReader):
         await Preferences(lang=lang).save(self.memory.store, user)
 
     async def greeting(self, user: str, lang: str) -> str:
-        """Return what the dialogs tell a user who comes back; empty if nothing."""
+        """Return the dialogs' greetings to a user who comes back, or an empty text."""
         greetings = [dialog.greeting for dialog in self.specialists if dialog.greeting]
         return "\n\n".join(filter(None, [await greet(self.services, user, lang) for greet in greetings]))
 
     @property
     def sources(self) -> list[NoticeSource]:
-        """The sources of what users are told later: the engine's own notices, and those of dialogs."""
+        """The sources of notices, which users get later: the engine's own, and those of dialogs."""
         return [self.memory.notices, *self.services.every(NoticeSource)]
 
     def ringing(self, deliver: Deliver, *, user: str | None = None) -> Clock:
@@ -317,16 +319,16 @@ class Assistant(ThreadReader):
         return Clock(self.memory, self.sources, deliver, user=user)
 
     async def stop(self, thread: str, user: str | None = None, *, after_tools: bool = False) -> bool:
-        """Stop the answer that is being made in a thread; its `play` then ends with what was shown.
+        """Stop the running answer of a thread; its `play` then ends with the shown text.
 
-        With `user` only an answer to that user is stopped. Returns False if there is none. `after_tools` lets tools and
-        what is being said come to their end; the model is not asked again.
+        With `user` only an answer to that user is stopped. Returns False if there is none. `after_tools` lets running
+        tools and a begun message come to their end; the model is not asked again.
         """
         return self._player.stop(thread, user, after_tools=after_tools)
 
     @asynccontextmanager
     async def counted(self, user: str) -> AsyncIterator[Callable[[Event], None]]:
-        """Yield what takes the events of model calls that belong to no turn; they count towards the user's day.
+        """Yield a function that counts events of model calls outside turns towards the user's limits of the day.
 
         Raises:
             ModelUnavailable: a call would be over a limit; the function raises it.
@@ -340,13 +342,13 @@ class Assistant(ThreadReader):
             await spent.store()
 
     async def conclude(self, thread: str) -> None:
-        """Keep what a thread that is stopped has found out of all who wrote there; waits for its turn."""
+        """Keep the facts about all writers of a stopped thread in long-term memory; waits until the thread is free."""
         for person in await self.forgetting.writers(thread):
             is_shared = await self.forgetting.is_shared(thread, person)
             async with self.memory.locks.hold(thread):
                 values, last = await self._values(thread), await self.memory.transcript.last(thread, person)
                 if values and last:
-                    await self._endings.of_thread(seen_by(values, person), last, is_shared=is_shared)
+                    await self._fact_keeper.of_thread(seen_by(values, person), last, is_shared=is_shared)
 
     async def kept_turns(self, thread: str) -> dict[int, RunnableConfig]:
         """Return the turns whose end is still stored, the latest first, each with the config of its last checkpoint."""
@@ -360,8 +362,8 @@ class Assistant(ThreadReader):
     async def go_back(self, thread: str, turn: int, text: str) -> Message:
         """Go back to the end of a turn, say so with `text` in the transcript, and return that message.
 
-        What the turns since have done stays done: items, reminders, writes, and what was sent. Their lines stay in
-        the transcript, and one can go back to them as well. No number stands for two turns.
+        The effects of the turns since then stay: items, reminders, writes, and sent messages. Their lines stay in the
+        transcript, and the thread can go back to them as well. No number stands for two turns.
 
         Raises:
             UsageError: the turn is not kept, the thread is there already, or a message was not answered yet.
@@ -395,7 +397,7 @@ class Assistant(ThreadReader):
         return self.graph.get_graph().draw_mermaid()
 
     def _refusal(self, turn: Turn) -> tuple[str, int] | None:
-        """Return the code and the limit by which a message is not taken: its length, or how many its user has sent."""
+        """Return the code and the limit of a message's refusal: for its length, or its user's number of messages."""
         limits = self._player.limits
         if self.is_too_long(turn):
             return "message_long", limits.message_length
@@ -408,23 +410,25 @@ class Assistant(ThreadReader):
         return Error(code=code, text=text)
 
     async def _lang(self, turn: Turn) -> str:
-        """Return the language in which something is said of a message that is not played."""
+        """Return the language of a notice on a message that is not played."""
         before = lang_of(await self._values(turn.thread), turn.owner) or turn.door_lang
         entry = replace(turn, text=turn.text and turn.text[:MOST_ECHOED]).entry()
         return self._player.languages.choose(entry, (await self.preferences(turn.owner)).lang or turn.lang, before)
 
-    async def _beside(self, turn: Turn, stamp: Stamp, notice: Event, end: TurnEnd | None = None) -> list[Event]:
-        """Return the events of a message that is not played: what is said of it; nothing of it is stored.
+    async def _beside(
+        self, turn: Turn, sequencer: EventSequencer, notice: Event, end: TurnEnd | None = None
+    ) -> list[Event]:
+        """Return the events of a message that is not played, with the notice on it; nothing of it is stored.
 
         `end` ends a turn that has begun.
         """
         if end is not None:
-            return [stamp(notice, end.turn), stamp(end, end.turn)]
+            return [sequencer(notice, end.turn), sequencer(end, end.turn)]
         values = seen_by(await self._values(turn.thread), turn.owner)
         start = TurnStart(text=turn.text and turn.text[:MOST_ECHOED], source=turn.source)
         holder = values.get("dialog")
         end = TurnEnd(is_active=holder is None, dialog=holder, waiting=bool(values.get("pending")))
-        return [stamp(event, 0) for event in (start, notice, end)]
+        return [sequencer(event, 0) for event in (start, notice, end)]
 
 
 def _forgotten(deletion: Deletion) -> Message:

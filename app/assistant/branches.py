@@ -1,6 +1,6 @@
-"""Branches of a thread: the conversation goes to an earlier turn, or to one that it had left, and on from there.
+"""Branches of a thread: the conversation goes to an earlier turn, or to a left one, and on from there.
 
-What the turns that are left have written is taken back, and what those of the path have written stands again.
+The writes of left turns are taken back, and the writes of the turns on the path are restored.
 """
 
 import uuid
@@ -26,7 +26,7 @@ from agents.nodes.tools import remember_form
 from agents.nodes.undo import UndoNode
 from agents.state import SUPERVISOR, State, form_of, holder_of
 from agents.state.message_notes import notes
-from agents.state.person import OF_USER, Branch, Heard
+from agents.state.person import OF_USER, Branch, UserMessage
 from agents.toolkit.context import Context
 from agents.toolkit.speaker import Speakers
 from app.assistant.run import config_of
@@ -35,20 +35,20 @@ from app.assistant.turn_player import Read
 from prompts import FALLBACK, phrase
 
 MARK = "back_to"
-"""Among the metadata of a checkpoint: the turn that the thread went back to with it."""
+"""The key in a checkpoint's metadata of the turn that the thread went back to."""
 MOST_TURNS = 100_000
 BEGINNING = ""
-"""Stands for the message of the turn before the first one."""
+"""The id in place of a message before the first one."""
 
 
 def parents_in(thread: str) -> Namespace:
-    """Return where it is kept after which message each message of a thread was said."""
+    """Return the namespace of the parents of a thread's messages: for each, the message before it."""
     return namespace_of_thread(thread, "parents")
 
 
 @dataclass(frozen=True)
 class Branches:
-    """Where the turns of a thread stand to each other. The caller of each method holds the thread."""
+    """The tree of a thread's turns. The caller of each method holds the thread."""
 
     graph: Graph
     read: Read
@@ -58,7 +58,7 @@ class Branches:
     """Returns the context of a thread and a user."""
 
     async def path(self, thread: str, message: str) -> list[str]:
-        """Return the messages up to one, oldest first. One of which nothing is kept follows the turn before it."""
+        """Return the messages up to this one, oldest first. One without a kept parent follows the turn before it."""
         items = await self.memory.store.asearch(parents_in(thread), limit=MOST_TURNS)
         parents = {item.key: str(item.value["parent"]) for item in items}
         order = [id for id, _ in await self.memory.transcript.turns(thread)]
@@ -79,16 +79,16 @@ class Branches:
         return {id for id, turn in turns if turn <= now and id not in path}
 
     async def at(self, thread: str) -> str:
-        """Return the message at whose turn the conversation is; empty if nothing was said."""
+        """Return the message of the conversation's present turn; empty in a new thread."""
         return _at(await self._values(thread))
 
     async def parent(self, thread: str, message: str) -> str | None:
-        """Return the message behind which one was said; None if that was not noted."""
+        """Return the message before this one; None if that was not noted."""
         item = await self._store.aget(parents_in(thread), message)
         return str(item.value["parent"]) if item else None
 
     async def present(self, thread: str, message: str) -> str | None:
-        """Return the message at whose turn the conversation is; None if it is not behind another one.
+        """Return the message of the conversation's present turn; None if that turn does not follow the given message.
 
         Turns of other doors may lie between the two.
         """
@@ -97,7 +97,7 @@ class Branches:
         if branch and not branch["settled"]:
             return None
         present = at = _at(values)
-        # What several people have said is nobody's to leave.
+        # Nobody may leave turns that several people have written.
         is_shared = bool(others_in(values, values.get("heard", {}).get("user", "")))
         path = list[str]()
         while at and at != message and await self.parent(thread, at) is None:
@@ -107,10 +107,10 @@ class Branches:
         return present if at == message or is_shared else None
 
     async def go(self, thread: str, user: str, message: str, by: str, rest: Sequence[Exchange] = ()) -> str:
-        """Go to the turn of a message and add what was said elsewhere after it.
+        """Go to the turn of a message and add the exchanges that came after it elsewhere.
 
-        Returns the message at whose turn the conversation is then. `by` is the message that goes on from there; sent
-        again after a crash it goes on where it was.
+        Returns the message of the conversation's new present turn. `by` is the message that goes on from there; the
+        same message again, after a crash, continues the interrupted change.
         """
         before = (await self._values(thread)).get("branch")
         begun = before if before and before["by"] == by else None
@@ -119,7 +119,7 @@ class Branches:
         path = await self.path(thread, message)
         values, config = await self._values_at(thread, path)
         present = await self._values(thread)
-        heard: Heard = present.get("heard") or Heard(id=BEGINNING, text=None, source="message", user=user)
+        heard: UserMessage = present.get("heard") or UserMessage(id=BEGINNING, text=None, source="message", user=user)
         turn = max([present.get("turn", 0), *(number for _, number in await self.memory.transcript.turns(thread))])
         if rest:
             messages = exchanged(thread, user, rest, turn + 1, by)
@@ -128,7 +128,7 @@ class Branches:
             else:
                 await self.memory.transcript.restore(thread, messages, adds=True)
             turn, last = turn + len(rest), messages[-1][0]
-            heard = Heard(id=last.message_id, text=None, source="message", user=user)
+            heard = UserMessage(id=last.message_id, text=None, source="message", user=user)
             parents = list[PutOp]()
             for entry, _ in messages:
                 parent = {"parent": path[-1] if path else BEGINNING}
@@ -146,12 +146,12 @@ class Branches:
         return at
 
     async def told(self, thread: str, by: str) -> list[str]:
-        """Return what the user of a message must be told of the turns that were left for it."""
+        """Return the remarks for the user of a message on the turns that were left for it."""
         branch = (await self._values(thread)).get("branch")
         return branch.get("told", []) if branch and branch["by"] == by else []
 
     async def copy(self, source: str, message: str, target: str, rest: Sequence[Exchange] = ()) -> str:
-        """Make a new thread of the turns up to a message, with what they have written, as if of another person.
+        """Make a new thread of the turns up to a message, with their writes, as if of another person.
 
         Returns the last message of the new thread.
         """
@@ -169,7 +169,7 @@ class Branches:
         added = exchanged(target, target, rest, turn + 1)
         await self.memory.transcript.restore(target, [*entries, *added])
         last = added[-1][0].message_id if added else message
-        heard = Heard(id=last, text=None, source="message", user=target)
+        heard = UserMessage(id=last, text=None, source="message", user=target)
         state = {**with_exchanges(values, rest), "turn": turn + len(rest), "heard": heard, "branch": None}
         change = Change(cast(State, {**state, "writer": target, "persons": {}}))
         await self._write(config_of(target), change.state)
@@ -185,7 +185,7 @@ class Branches:
     async def place(
         self, thread: str, user: str, state: State, path: Sequence[str], writes: Sequence[LoggedWrite]
     ) -> None:
-        """Let a new thread begin with a state, and with those of the writes that the messages of a path have made."""
+        """Let a new thread begin with a state, and with the writes of the messages of a path."""
         for write in writes:
             await self.memory.undo.note(_write_of(write, thread, user), write.record)
         for logged, write in zip(await self.memory.undo.writes(thread, user), writes, strict=True):
@@ -195,7 +195,7 @@ class Branches:
         await self._write(config_of(thread), change.state)
 
     async def _settle(self, thread: str, user: str, path: set[str], change: Change) -> None:
-        """Let what the messages of a path have written stand, and nothing else; note what stays all the same."""
+        """Take back all writes except those of a path's messages; note the writes that cannot be taken back."""
         runtime, undo = self._runtime(thread, user), UndoNode(self.speakers)
         done, changed = list[dict[str, object]](), list[LoggedWrite]()
         writes = await self.memory.undo.writes(thread, user)
@@ -220,14 +220,14 @@ class Branches:
             change.put(branch={**branch, "done": done, "settled": True})
 
     async def _tell(self, thread: str, change: Change, text: str) -> None:
-        """Note what the user must be told, before it is noted that there is nothing more to be done about it."""
+        """Note a remark for the user, before the write that it concerns is marked as settled."""
         branch = change.state["branch"]
         if branch and text not in branch.get("told", []):
             change.put(branch={**branch, "told": [*branch.get("told", []), text]})
             await self._write(config_of(thread), change.state)
 
     async def _remember(self, change: Change, runtime: Runtime[Context], speakers: set[str]) -> None:
-        """Keep the forms of these speakers for later threads as they are now."""
+        """Keep the present forms of these speakers for later threads."""
         for speaker in self.speakers.remembered():
             place = namespace_of(runtime.context.user, "forms")
             if speaker.name in speakers and await self._store.aget(place, speaker.name):
@@ -244,7 +244,7 @@ class Branches:
         return cast(State, (await self.read(thread)).values)
 
     async def _values_at(self, thread: str, path: Sequence[str]) -> tuple[State, RunnableConfig | None]:
-        """Return the state at the end of a path, with the config of its checkpoint; without one as it was said."""
+        """Return the state at the end of a path, with its checkpoint's config; without one, from the transcript."""
         numbers = dict(await self.memory.transcript.turns(thread))
         end = (await self.kept_turns(thread)).get(numbers.get(path[-1], 0)) if path else None
         if end:
@@ -291,7 +291,7 @@ def _write_of(write: LoggedWrite, thread: str, user: str) -> ToolWrite:
 
 
 def _formless(write: LoggedWrite) -> LoggedWrite:
-    """Return a write without what it changed in a form: each turn's state has its own."""
+    """Return a write without its changes of a form: each turn's state has its own form."""
     items = {kind: pairs for kind, pairs in write.record.get("items", {}).items() if kind != "form"}
     return replace(write, record={**write.record, "items": items}) if "items" in write.record else write
 
@@ -299,9 +299,9 @@ def _formless(write: LoggedWrite) -> LoggedWrite:
 def exchanged(
     thread: str, user: str, rest: Sequence[Exchange], turn: int, by: str = ""
 ) -> list[tuple[InboxEntry, Sequence[TranscriptLine]]]:
-    """Return what was said elsewhere as messages of a thread whose turns begin with this number.
+    """Return exchanges from elsewhere as messages of a thread, whose turns begin with this number.
 
-    Before the same message (`by`) they have the same ids.
+    Their ids are always the same before the same message (`by`).
     """
     messages = list[tuple[InboxEntry, Sequence[TranscriptLine]]]()
     for number, exchange in enumerate(rest, turn):
@@ -314,7 +314,7 @@ def exchanged(
 
 
 def with_exchanges(values: State, rest: Sequence[Exchange]) -> State:
-    """Return a state whose speaker has heard what was said elsewhere; nothing of it asks for anything."""
+    """Return a state whose speaker has the exchanges from elsewhere in its messages; it has no open question."""
     if not rest:
         return values
     change, messages = Change(cast(State, {**values, "pending": []})), list[AnyMessage]()

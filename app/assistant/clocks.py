@@ -1,4 +1,4 @@
-"""Two clocks: one rings each notice once, when it is due; one asks silent users whether they are still there."""
+"""Two clocks: one rings each due notice once; one asks silent users whether they are still there."""
 
 import asyncio
 import logging
@@ -13,55 +13,55 @@ from agents.memory.inbox import SILENCE
 from agents.memory.notices import Due, NoticeSource
 from agents.memory.preferences import Preferences, machine_zone
 from app.assistant.thread_reader import ThreadReader
-from app.process.tasks import Beside, cancel, wait_for_event
+from app.process.tasks import BackgroundTask, cancel, wait_for_event
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)
 LONGEST_SLEEP_MS = 5_000
-"""How long the clock sleeps at most: other processes add notices, machines sleep, and clocks are set."""
+"""The longest sleep of the clock: other processes add notices, machines sleep, and clocks are set."""
 GRACE_MS = 60_000
-"""How late a notice may ring and still be on time."""
+"""The delay up to which a notice still counts as on time."""
 RETRY_SECONDS = 30.0
 """Seconds until a notice that could not be delivered is tried again."""
 TURN_SECONDS = 5.0
 """Seconds that a notice waits for the delivery of those before it."""
 ENDING_SECONDS = 2.0
-"""Seconds that a clock that is stopped gives to what it is delivering."""
+"""Seconds that a stopped clock gives to a delivery in progress."""
 AWAY_SECONDS = 3600.0
 """Seconds until a user who could not be reached is tried again, unless they write before."""
 LOOK = 2.0
-"""Seconds between two looks at what was said."""
+"""Seconds between two looks at the transcript."""
 LATE_MS = 300_000
-"""How late a user may be asked: later, as after a restart, it is left out."""
+"""The longest delay of the question: later, as after a restart, it is left out."""
 DAY = range(8, 22)
-"""The hours in which people are asked, by their own clocks; whoever is silent at night sleeps."""
+"""The hours of the question, by the user's own clock: a user who is silent at night sleeps."""
 AWAITING = ("llm", "greeting", SILENCE)
-"""The sources of lines after which the user is expected to say something."""
+"""The sources of lines that expect an answer from the user."""
 
 
 class Unreachable(Exception):
-    """Raised by `deliver` when the user cannot be reached: the notice stays due, and is told as missed later."""
+    """Raised by `deliver` when the user cannot be reached: the notice stays due, and rings as a missed one later."""
 
 
 @dataclass(frozen=True)
 class Ring:
-    """A notice that is due, as it is delivered."""
+    """A due notice, in the form of its delivery."""
 
     id: str
-    """The same whenever the same thing is told, so that a repeated delivery is recognised."""
+    """The same id for each delivery of the same notice, so that a repeated one is recognised."""
     thread: str
     user: str
     text: str
-    """What to tell the user; says so if it comes too late."""
+    """The notice's text for the user; a late one says so."""
     is_stored: bool = False
-    """Whether it stands in the transcript already, though nobody was shown it."""
+    """Whether the notice stands in the transcript already, though no user has seen it."""
 
 
 Deliver = Callable[[Ring], Awaitable[None]]
 """Delivers a notice while its thread is held; may be called with the same one again after a crash."""
 
 
-class Clock(Beside):
+class Clock(BackgroundTask):
     """Ring the notices that are due: those of one `user` or of all, in the threads of a GLOB pattern.
 
     Notices that `reaches` does not take are left to others.
@@ -94,7 +94,7 @@ class Clock(Beside):
         self._delivering: set[str] = set()
         """The notices that are on their way to their users."""
         self._away: dict[str, asyncio.Event] = {}
-        """By thread, what tells that its user can be reached again."""
+        """The events for a user within reach again, by thread."""
 
     @property
     def unreachable(self) -> list[str]:
@@ -107,12 +107,12 @@ class Clock(Beside):
             waiting.set()
 
     def look(self) -> None:
-        """Look at once for what is due."""
+        """Look for due notices at once."""
         for source in self._sources:
             source.changed.set()
 
     async def run(self) -> None:
-        """Ring what becomes due until cancelled; a ring whose delivery then takes long is cut off and comes again."""
+        """Ring due notices until cancelled; a delivery that then takes long is cut off, and comes again."""
         try:
             while True:
                 for source in self._sources:
@@ -125,7 +125,7 @@ class Clock(Beside):
             await cancel(self._ringing.values())
 
     async def _ring_due(self, source: NoticeSource) -> float:
-        """Begin to ring what a source has that is due; return the milliseconds until there may be more."""
+        """Begin to ring the due notices of a source; return the milliseconds until the next look."""
         now = self._now() * 1000
         waits: list[float] = [LONGEST_SLEEP_MS]
         for due in await source.due(int(now) + LONGEST_SLEEP_MS, self._user, self._threads):
@@ -174,7 +174,7 @@ class Clock(Beside):
 
     @asynccontextmanager
     async def _one_by_one(self) -> AsyncIterator[None]:
-        """Wait for the deliveries before, but not for long: one that hangs must not hold up the others."""
+        """Wait for earlier deliveries, but not for long: a hanging one must not hold up the others."""
         is_in_turn = False
         with suppress(TimeoutError):
             async with asyncio.timeout(TURN_SECONDS / self._speed):
@@ -187,14 +187,14 @@ class Clock(Beside):
 
 
 Ask = Callable[[Ring], Awaitable[bool]]
-"""Stores and shows the question while its thread is held; False if this is not the moment, and it is tried again."""
+"""Stores and shows the question while its thread is held; False if this is a wrong moment: the clock tries again."""
 
 
-class SilenceClock(Beside):
-    """Ask the users of the threads that `is_ours` names; how soon and how often the speakers say.
+class SilenceClock(BackgroundTask):
+    """Ask the silent users of the threads for which `is_ours` is true; the speakers set delay and number of questions.
 
-    Nobody is asked whose message waits or is being answered, in a thread of several people, after an answer that was
-    stopped or failed, or at night. What was asked stands in the transcript, so a restart asks nothing again.
+    A user is not asked while a message waits or is being answered, in a thread of several people, after an answer that
+    was stopped or failed, or at night. The question stands in the transcript, so a restart does not ask it again.
     """
 
     def __init__(self, reader: ThreadReader, deliver: Ask, is_ours: Callable[[str], bool]) -> None:
@@ -202,12 +202,12 @@ class SilenceClock(Beside):
         self._memory = reader.memory
         self._soonest_ms = reader.shortest_silence * 1000
         self._seen: int | None = None
-        """The last line of all transcripts that was looked at."""
+        """The last seen line of all transcripts."""
         self._due: dict[str, int] = {}
-        """When to look at a thread next, Unix time in ms."""
+        """The next look at each thread, as Unix time in ms."""
 
     def heard(self, thread: str) -> None:
-        """Note that the user of a thread has done something: nobody is asked for the silence before it."""
+        """Note that the user of a thread has done something: the silence before it asks no question."""
         self._due.pop(thread, None)
 
     async def run(self) -> None:
@@ -217,7 +217,7 @@ class SilenceClock(Beside):
             await asyncio.sleep(LOOK)
 
     async def look(self) -> None:
-        """Take in what was said since the last look, and ask where it is time."""
+        """Read the transcript lines since the last look, and ask in threads where it is time."""
         for row, thread, at_ms in await self._memory.transcript.latest(self._seen):
             self._seen = row
             if self._is_ours(thread):
@@ -232,7 +232,7 @@ class SilenceClock(Beside):
     async def _attempt(self, thread: str) -> None:
         try:
             if await self._memory.transcript.open_entries(thread):
-                # The user has said something, and what comes of it is a new line.
+                # The user has written, and the answer will be a new line.
                 return
             async with self._memory.locks.hold(thread):
                 again_ms = await self._ask(thread)
@@ -242,7 +242,7 @@ class SilenceClock(Beside):
             LOG.exception("thread %s: its user could not be asked after a silence", thread)
 
     async def _ask(self, thread: str) -> int | None:
-        """Ask the user if it is time; return when to look again, None if only after another line."""
+        """Ask the user if it is time; return the time of the next look, None to wait for another line."""
         state = await self._reader.state(thread)
         if state is None or "persons" in state:
             return None

@@ -30,26 +30,28 @@ from agents.state.verdict import By, Kind
 from agents.toolkit.context import Runtime, emitter
 from agents.toolkit.descriptions import ORIGINAL
 from agents.toolkit.result import ToolResult
-from agents.toolkit.shelf import assistant_help
 from agents.toolkit.speaker import Speaker, Speakers
+from agents.toolkit.tool_search import assistant_help
 from app.help_links import ASKING
 from app.prices import Tokens, added
 
 LARGEST_RECORD = 40_000
-"""Characters of a turn's record; a larger one only says that it was too large."""
+"""The most characters of a turn's record; a larger one only says that it was too large."""
 LARGEST_VIEW = 20_000
-"""Characters of a view that is recorded; a larger one keeps only its line."""
+"""The most characters of a recorded view; a larger one keeps only its line."""
 
 
 @dataclass(frozen=True)
 class RecordedReply:
-    """A model's reply; without a text a draft that was thrown away or, with `trouble`, no model could answer."""
+    """A model's reply. Without a text it is a dropped draft or, with `trouble`, the failure of all models."""
 
     role: str
     text: str | None = None
     calls: list[tuple[str, dict[str, object]]] = field(default_factory=list)
     """Each tool that was called, with its arguments."""
     trouble: Trouble | None = None
+    is_unsure: bool = False
+    """Whether the model is not sure of the calls: the user is asked before one writes."""
     kind: Literal["reply"] = "reply"
 
 
@@ -64,6 +66,7 @@ class Answered:
     object: str
     findings: dict[str, Any] = field(default_factory=dict)
     """The `sources` by their numbers, and the `images`."""
+    cancelled: bool = False
     kind: Literal["tool"] = "tool"
 
 
@@ -73,7 +76,7 @@ class Viewed:
 
     body: dict[str, object]
     back: int = 0
-    """Which result of a tool before it is that of the call that gave it: 1 for the last one; 0 if it is not known."""
+    """The distance to the result of the call that gave the view: 1 for the last result before it; 0 if unknown."""
     kind: Literal["view"] = "view"
 
 
@@ -87,7 +90,7 @@ class Traced:
 
 @dataclass(frozen=True)
 class Decided:
-    """A decision on who holds the conversation, with its reason."""
+    """A decision on the active agent, with its reason."""
 
     observer: str
     verdict: Kind
@@ -101,27 +104,29 @@ Step = Annotated[RecordedReply | Answered | Viewed | Decided | Traced, Field(dis
 
 
 class Record(BaseModel):
-    """A turn that was held, or one try to answer it: what the user said, in which language, and what happened then."""
+    """A past turn, or one attempt to answer it: the user's text, the language, and the steps."""
 
     text: str | None = None
-    """What the user said; None where the assistant spoke first."""
+    """The user's text; None where the assistant spoke first."""
     lang: str = ""
+    device: str = ""
+    """The door of the message; empty where it was not recorded."""
     status: str = ""
     """The message's status ("done", "failed", "interrupted"), or "large", or "" where nothing was recorded."""
     steps: list[Step] = []
     used: dict[str, Tokens] = {}
-    """What calls of models took, by model."""
+    """The usage of the model calls, by model."""
     is_resumed: bool = False
     """Whether an earlier run has played the beginning of the turn."""
 
     @property
     def is_playable(self) -> bool:
-        """Whether the turn can be played again: known from its beginning to its end, and not stopped by the user."""
+        """Whether the turn can be played again: recorded from its beginning to its end, and not stopped by the user."""
         return self.status in ("done", "failed")
 
     @property
     def took(self) -> Tokens:
-        """What calls of all models took together."""
+        """The usage of all model calls together."""
         return added(self.used.values())
 
     @property
@@ -136,15 +141,15 @@ class Recording:
     def __init__(self) -> None:
         self._run = Record()
         self._asked: dict[str, int] = {}
-        """By speaker, the place of the step of an ask that still waits for its reply."""
+        """The place of the step of a model call that still waits for its reply, by speaker."""
         self._findings: dict[str, dict[str, object]] = {}
-        """By the id of a call, the sources and images that it has found."""
+        """The sources and images that a call has found, by its id."""
         self._ended: list[str] = []
         """The ids of the calls that have a result."""
 
-    def begin(self, lang: str, *, resumed: bool) -> None:
-        """Note the language of the turn, and whether an earlier run has played its beginning."""
-        self._run.lang, self._run.is_resumed = lang, resumed
+    def begin(self, lang: str, device: str, *, resumed: bool) -> None:
+        """Note the language and the door of the turn, and whether an earlier run has played its beginning."""
+        self._run.lang, self._run.device, self._run.is_resumed = lang, device, resumed
 
     def note(self, event: Event) -> None:
         """Take one event down."""
@@ -154,24 +159,25 @@ class Recording:
             self._take(event)
 
     def _take(self, event: Event) -> None:
-        """Take one event down, unless it is nothing that is played again."""
+        """Take one event down, if a replay needs it."""
         steps = self._run.steps
         match event:
             case PrivateMessage() | Token():
                 return
             case Error(code=code) if code in (RETRY, *CUT):
-                # Only the reply that counted is played again, and a script does not cut it.
+                # A replay plays only the final reply, and a script does not cut it.
                 return
             case ModelStart(speaker=speaker) if speaker != ASKING and speaker not in self._asked:
-                # Asks that run side by side end in any order; a script is read in the order they began.
+                # Parallel model calls end in any order; a script is read in the order of their beginnings.
                 self._asked[speaker] = len(steps)
                 steps.append(RecordedReply(speaker))
             case Replied(speaker=speaker) if speaker in self._asked:
                 calls = [(tool, dict(args)) for tool, args in event.calls]
-                steps[self._asked.pop(speaker)] = RecordedReply(event.role, event.text, calls, event.trouble)
-            case ToolEnd(speaker=speaker, tool=tool, args=args, ok=ok):
+                reply = RecordedReply(event.role, event.text, calls, event.trouble, event.is_unsure)
+                steps[self._asked.pop(speaker)] = reply
+            case ToolEnd(speaker=speaker, tool=tool, args=args, ok=ok, cancelled=cancelled):
                 findings = self._findings.pop(event.id, {})
-                steps.append(Answered(speaker, tool, dict(args), ok, event.object, findings))
+                steps.append(Answered(speaker, tool, dict(args), ok, event.object, findings, cancelled))
                 self._ended.append(event.id)
             case View(call=call):
                 after = self._ended[::-1]
@@ -186,19 +192,20 @@ class Recording:
                 steps.append(Traced(line))
 
     def text(self, status: str) -> str:
-        """Return the record as it is stored."""
+        """Return the record in its stored form."""
         self._run.status = status
         written = self._run.model_dump_json(exclude={"text"})
         if len(written) <= LARGEST_RECORD:
             return written
-        return Record(lang=self._run.lang, status="large", used=self._run.used).model_dump_json(exclude={"text"})
+        large = Record(lang=self._run.lang, device=self._run.device, status="large", used=self._run.used)
+        return large.model_dump_json(exclude={"text"})
 
 
 def read_record(text: str | None, written: str) -> Record:
-    """Return a turn from the user's text and what is stored, a line for each run.
+    """Return a turn from the user's text and the stored record, a line for each run.
 
-    A message that was taken up again where a failure left it is one turn, as if the failure had not been. What cannot
-    be read counts as not recorded.
+    A message that was resumed after a failure is one turn, as if the failure had not been. An unreadable record counts
+    as none.
     """
     record = Record(text=text)
     try:
@@ -213,14 +220,14 @@ def read_record(text: str | None, written: str) -> Record:
             steps = [*_without_failure(record.steps), *run.steps]
             used = {**record.used, **run.used}
             used |= {name: added([record.used[name], run.used[name]]) for name in record.used.keys() & run.used}
-            record = Record(text=text, lang=record.lang, status=run.status, steps=steps, used=used)
+            record = record.model_copy(update={"status": run.status, "steps": steps, "used": used})
         else:
             record = run.model_copy(update={"text": text})
     return record
 
 
 def _view(view: View, back: int) -> Step:
-    """Return the step of a view; only the line of a large one, which then cannot be given again."""
+    """Return the step of a view; a large view keeps only its line, and cannot be replayed."""
     body = view.body() | ({"content": ""} if isinstance(view, Document) else {})
     return Viewed(body, back) if len(str(body)) <= LARGEST_VIEW else Traced(str(view))
 
@@ -252,13 +259,13 @@ def _without_failure(steps: Sequence[Step]) -> list[Step]:
 
 
 Answer = str | tuple[str, Mapping[str, Any]] | tuple[str, Mapping[str, Any], Mapping[str, Any]]
-"""What a tool answered, with the view that it gave and the `sources` and `images` that it found, as plain data."""
+"""A tool's answer: its text, its view, and the `sources` and `images` that it found, as plain data."""
 Given = str | tuple[str, ToolResult | None]
-"""What a tool gives back, with or without an artifact, as its `response_format` says."""
+"""The return value of a tool, with or without an artifact, according to its `response_format`."""
 
 
 def with_answers(speakers: Speakers, answers: Mapping[str, Sequence[Answer]]) -> Speakers:
-    """Return the speakers with these answers, in their order, in place of what the tools of these names do."""
+    """Return the speakers with tools that give these answers, in their order, in place of the named ones."""
     stand_ins: dict[str, BaseTool] = {}
 
     def changed(speaker: Speaker) -> Speaker:
@@ -272,20 +279,20 @@ def with_answers(speakers: Speakers, answers: Mapping[str, Sequence[Answer]]) ->
     return replace(speakers.each(changed), help=help_tool)
 
 
-def with_strangers(speakers: Speakers, strangers: Mapping[str, Mapping[str, Sequence[str]]]) -> Speakers:
-    """Return the speakers with tools that are not here (of a service, of a server): by speaker, name and parameters.
+def with_absent_tools(speakers: Speakers, absent: Mapping[str, Mapping[str, Sequence[str]]]) -> Speakers:
+    """Return the speakers with stand-ins for absent tools (of a service, of a server): by speaker, name and parameters.
 
     They only have the answers that `with_answers` gives them.
     """
 
     def changed(speaker: Speaker) -> Speaker:
-        outside = strangers.get(speaker.name, {})
-        return replace(speaker, tools=[*speaker.tools, *(_stranger(name, names) for name, names in outside.items())])
+        outside = absent.get(speaker.name, {})
+        return replace(speaker, tools=[*speaker.tools, *(_absent_tool(name, names) for name, names in outside.items())])
 
     return speakers.each(changed)
 
 
-def _stranger(name: str, parameters: Sequence[str]) -> BaseTool:
+def _absent_tool(name: str, parameters: Sequence[str]) -> BaseTool:
     schema = {"type": "object", "properties": {parameter: {} for parameter in parameters}}
     return recorded(StructuredTool(name=name, description=name, args_schema=schema), [])
 
@@ -303,7 +310,7 @@ def recorded(tool: BaseTool, answers: Sequence[Answer]) -> BaseTool:
 
 
 def in_place_of(tool: BaseTool, answer: Callable[..., Awaitable[Given]], schema: ArgsSchema | None) -> BaseTool:
-    """Return a tool that looks the same to the model and answers as a function does, which gets what `schema` says."""
+    """Return a tool that looks the same to the model and runs a function, which gets the arguments of `schema`."""
     return StructuredTool.from_function(
         coroutine=answer,
         name=tool.name,
@@ -317,7 +324,7 @@ def in_place_of(tool: BaseTool, answer: Callable[..., Awaitable[Given]], schema:
 
 
 async def give(answer: Answer, tool: BaseTool, runtime: Runtime | None) -> Given:
-    """Return what a tool gives back for an answer; what a search found is told, and cited under the same numbers."""
+    """Return a tool's value for an answer; findings of a search become events, and are cited by the same numbers."""
     text, view, findings = (answer, {}, {}) if isinstance(answer, str) else (*answer, {})[:3]
     if findings and runtime:
         call, emit = runtime.tool_call_id or "", emitter(runtime)
@@ -331,9 +338,9 @@ async def give(answer: Answer, tool: BaseTool, runtime: Runtime | None) -> Given
 
 
 def answers_of(steps: Sequence[Step]) -> Iterator[tuple[Answered, Answer]]:
-    """Yield the results of tools in a turn, each with what the tool answered: its text, view and findings.
+    """Yield the results of tools in a turn, each with the tool's answer: its text, view and findings.
 
-    A notice is shown at once. Where it is not known who gave a view, it is the last call of a reply.
+    A notice is shown at once. A view without a known giver belongs to the last call of a reply.
     """
     views: dict[int, Mapping[str, Any]] = {}
     last: dict[str, int] = {}
@@ -347,7 +354,7 @@ def answers_of(steps: Sequence[Step]) -> Iterator[tuple[Answered, Answer]]:
                 last[tool] = last[""] = place
                 ended.append(place)
             case Viewed(body, back) if 0 < back <= len(ended):
-                # What is given again may be the last list, which has the numbers.
+                # The replayed view may be the last list, which has the numbers.
                 views[ended[-back]] = {name: it for name, it in body.items() if name != "unnumbered"}
             case Viewed(body):
                 by = last.get("" if body["kind"] == Notice.kind else giver)

@@ -1,4 +1,4 @@
-"""One run of the graph: its events as they happen, what came of the gate's guess, and a way to stop it."""
+"""One run of the graph: its events as they happen, the outcome of the gate's guess, and a way to stop it."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -25,16 +25,16 @@ from app.process.tasks import cancel
 from prompts import FALLBACK, phrase
 
 GRACE = 1.0
-"""Seconds that a run may take to end by itself when it is stopped after its complete answer."""
+"""Seconds for a run to end by itself when it is stopped after its complete answer."""
 INTERRUPT = "__interrupt__"
-"""The key under which LangGraph reports, among the values of the state, that it waits."""
+"""LangGraph's key for a waiting interrupt, among the values of the state."""
 
 STORED: Literal["stored"] = "stored"
-"""Stands among the events where a step of the graph is stored."""
+"""The mark among the events for a stored step of the graph."""
 
 
-class Stamp:
-    """Write thread, turn and sequence number on the events of a `play`."""
+class EventSequencer:
+    """Writes thread, turn and sequence number on the events of a `play`."""
 
     def __init__(self, thread: str) -> None:
         self._thread, self._seq = thread, 0
@@ -46,7 +46,7 @@ class Stamp:
 
 
 class Run:
-    """Drive the graph in a task of its own, so that it can be stopped while its events are being read.
+    """Drives the graph in a task of its own, so that it can be stopped while its events are being read.
 
     A resumed run goes on with the turn that an earlier run began.
     """
@@ -62,9 +62,9 @@ class Run:
             for line in lines
         ]
         self.said_ms = [now_ms() for _ in lines]
-        """When each of the messages was complete."""
+        """The times at which the messages were complete."""
         self.stopped_ms = 0
-        """When the run was first told to stop; 0 if it was not."""
+        """The time of the first order to stop; 0 if there was none."""
         self.images: list[events.ShownImage] = []
         self.shown = ""
         """The text shown since the last complete message."""
@@ -74,19 +74,19 @@ class Run:
         """The speaker of that text."""
         self.model_calls = 0
         self.is_told = False
-        """Whether the user was told at the end what had been done until a stop or a failure."""
+        """Whether the user got a notice of the work done before a stop or a failure."""
         self.begun: set[str] = set()
-        """The ids of the calls of tools that have begun, those that were done among them."""
+        """The ids of the tool calls that have begun, including the finished ones."""
         self.done: set[str] = set()
         self.place: asyncio.Future[None] | None = None
-        """Is done when the run may begin; None before it asks."""
+        """Done when the run may begin; None before the run asks for its place."""
         self.stopped = False
         self.ended = False
         """Whether the graph came to its end."""
         self.ending: list[Step] = []
-        """What saves the last checkpoint, with the outcome of the turn."""
+        """The database steps that save the last checkpoint, with the outcome of the turn."""
         self.held: list[events.Event] = []
-        """What is shown once the step is stored; behind the last step, once the outcome is."""
+        """The events to show once their step is stored; those of the last step, once the outcome is stored."""
         self.failure: Exception | None = None
         self.recording = Recording()
         self.guess = GuessOutcome()
@@ -99,16 +99,16 @@ class Run:
         return config_of(self.context.thread)
 
     async def stream(self, update: Update | None) -> AsyncGenerator[events.Event, None]:
-        """Run the graph on `update` (None: go on where it was left); note its events and yield them.
+        """Run the graph on `update` (None: go on from the last checkpoint); note its events and yield them.
 
-        A message, and what follows it, is yielded once its step is stored: a model that was asked again after a crash
-        would say something else than what was shown. What the last step says is left in `held`. Ends without an
+        A message, and the events behind it, are yielded once its step is stored: a model asked again after a crash
+        would say something else than the shown text. The events of the last step stay in `held`. Ends without an
         exception when the run is stopped or fails; see `stopped` and `failure`.
         """
         if self.stopped:
             return
-        self._task, self.context.brake.halted = asyncio.create_task(self._drive(update)), self._halt
-        # A task that is cancelled before its first step runs no line of its own.
+        self._task, self.context.stop_request.halted = asyncio.create_task(self._drive(update)), self._halt
+        # A task that is cancelled before its first step runs none of its own lines.
         self._task.add_done_callback(lambda _: self._events.put_nowait(None))
         try:
             while (event := await self._events.get()) is not None:
@@ -134,19 +134,19 @@ class Run:
         finally:
             await cancel([self._task])
             # A context that held the run would keep it, and the connections of its models, for the garbage collector.
-            self.context.brake.halted = lambda: None
+            self.context.stop_request.halted = lambda: None
 
     def stop(self) -> None:
-        """Stop the run. What was shown stays; after a complete answer the run has `GRACE` seconds to end by itself.
+        """Stop the run. Shown text stays; after a complete answer the run has `GRACE` seconds to end by itself.
 
-        What cannot be taken back is done first, and the user is told.
+        A step that cannot be taken back comes to its end first, and the user gets a notice.
         """
         was_stopped = self.stopped
         self._note_stop()
         if self._task is None:
             return
-        if self.context.brake.is_needed:
-            self.context.brake.is_pulled = True
+        if self.context.stop_request.is_needed:
+            self.context.stop_request.is_made = True
             if not was_stopped:
                 text = phrase("stop_waits", self.state.get("lang", FALLBACK))
                 self._events.put_nowait(Notice(message=text, level="info"))
@@ -155,18 +155,18 @@ class Run:
         else:
             self._task.cancel()
 
-    def give_way(self) -> None:
+    def stop_after_tools(self) -> None:
         """Stop the run before its next model call, after the tools that run now; an answer is spoken to its end."""
-        self.context.brake.is_pulled = True
+        self.context.stop_request.is_made = True
 
     def note_message(self, message: events.Message) -> None:
-        """Take the next message that is complete."""
+        """Take the next complete message."""
         self.messages.append(message)
         self.said_ms.append(now_ms())
 
     @property
     def made(self) -> str:
-        """What a model has made since the last complete message, whether it was shown or is held back."""
+        """A model's text since the last complete message, whether shown or held back."""
         return self.shown or "".join(piece.text for piece in self.context.held)
 
     def _note_stop(self) -> None:
@@ -231,11 +231,11 @@ class Run:
             self.done.add(event.id)
 
     def _show_nothing(self) -> None:
-        """Note that nothing has been shown since the last complete message."""
+        """Clear the text that was shown since the last complete message."""
         self.shown, self.citations = "", []
 
     def _go_on(self) -> None:
-        """Note that the turn goes on after an answer. A run that was told to stop is cancelled here."""
+        """Note that the turn goes on after an answer. A run with an order to stop is cancelled here."""
         self._answered = False
         if self.stopped and self._task is not None:
             self._task.cancel()
@@ -247,14 +247,14 @@ def config_of(thread: str) -> RunnableConfig:
 
 
 LEFT: tuple[Kind, ...] = ("switch", "supervisor")
-"""The verdicts by which a message leaves the dialog. One that finishes it is not for another dialog."""
+"""The verdicts by which a message leaves the dialog. A verdict that finishes the dialog is not among them."""
 UNDO = "undo"
 """The decision by which the user takes back the switch of the turn before."""
 
 
 @dataclass
 class GuessOutcome:
-    """Gather from the events of a turn whether the gate guessed right."""
+    """Tells from the events of a turn whether the gate guessed right."""
 
     guess: events.Guessed | None = None
     _is_watched: bool = False
@@ -262,16 +262,16 @@ class GuessOutcome:
     _takes_back: bool = False
 
     def note(self, event: events.Observed) -> None:
-        """Take a decision on who holds the conversation."""
+        """Take a decision on the active agent."""
         self._takes_back |= event.observer == UNDO and event.by == "free" and event.verdict == "switch"
         self._is_watched |= event.by == "observer"
         is_for_another = event.verdict in LEFT or event.target is not None
         self._leaves |= event.by in ("observer", "dialog") and is_for_another
 
     def logged(self, state: State) -> GateOutcome | None:
-        """Return what the log keeps of the turn that ended in a state; None if there is nothing to learn."""
+        """Return the log's entry on a turn that ended in this state; None if there is nothing to learn."""
         if self.guess is None and (kept := state.get("guess")):
-            # Another process, or another try, has made it: the state tells what came of it.
+            # Another process, or another try, has made the guess: the state tells its outcome.
             leaves = self._leaves or kept["dialog"] in state.get("paused", [])
             return GateOutcome(Logged(kept["value"], kept["watched"], leaves), kept["model"], self._takes_back)
         if self.guess is None:

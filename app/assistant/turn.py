@@ -22,8 +22,8 @@ from agents.sources.attachments import Contents
 from agents.state import SUPERVISOR, State
 from agents.state.history import dangling, set_before
 from agents.state.message_notes import Metadata, StoppedAnswer, notes
-from agents.state.person import RESULT, Heard, Person, Quoted
-from agents.state.talk import TalkUpdate
+from agents.state.person import RESULT, Person, Quoted, UserMessage
+from agents.state.speaker_state import SpeakerUpdate
 from agents.toolkit.client_tools import ClientTool
 from agents.toolkit.context import Context
 from agents.toolkit.questions import ANSWERS
@@ -31,12 +31,12 @@ from agents.toolkit.questions import ANSWERS
 
 @dataclass(frozen=True)
 class Exchange:
-    """What a user said, and all that was answered; `text` None: the assistant spoke first."""
+    """A user's message with all its answers; `text` None: the assistant spoke first."""
 
     text: str | None
     answer: str
     source: str = "message"
-    """Where the text comes from, as in `Heard`."""
+    """The source of the text, as in `UserMessage`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class Turn:
     thread: str
     """The conversation."""
     text: str | None
-    """What the user said."""
+    """The user's text."""
     user: str | None = None
     """The id of the user who wrote it; None if the thread belongs to one user and has that user's id."""
     lang: str | None = None
@@ -54,36 +54,36 @@ class Turn:
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     """A turn with the same id repeats the stored outcome and does nothing twice."""
     source: str = "message"
-    """Where the text comes from, as in `Heard`; `ASR` for one that was spoken."""
+    """The source of the text, as in `UserMessage`; `ASR` for a spoken one."""
     device: str = ""
     """The door through which the user speaks: "terminal", "telegram"."""
     door_lang: str | None = None
-    """The language of the door's own sentences, where nothing else tells the user's."""
+    """The language of the door's own sentences, where the user's is unknown."""
     rings: bool = True
-    """Whether the door can tell the user something later, where nobody asks."""
+    """Whether the door can bring the user unasked messages later."""
     is_group: bool = False
-    """Whether others read along: what is the user's alone is then not shown in the thread."""
+    """Whether others read along: the user's private data is then not shown in the thread."""
     name: str = ""
     """The user's name in a group, which users choose freely."""
     quoted: Sequence[Quoted] = ()
-    """What the message refers to, the files beside it too; a model is told, as data."""
+    """The parts beside the text, such as quotations and files; a model reads them as data."""
     contents: Contents = field(default_factory=Contents)
-    """What those files hold; it is not stored."""
+    """The content of those files; it is not stored."""
     tools: Sequence[ClientTool] = ()
     """The tools that the client runs itself. They are not stored."""
     after: str | None = None
-    """The message behind whose turn it is said, empty for the beginning; None: wherever the conversation is."""
+    """The message whose turn this one follows, empty for the beginning; None: the conversation's present turn."""
     before: Sequence[Exchange] = ()
-    """What was said elsewhere between that turn and this one."""
+    """The exchanges elsewhere between that turn and this one."""
 
     @property
     def owner(self) -> str:
-        """The user whose message this is."""
+        """The user who wrote the message."""
         return self.user or self.thread
 
     @classmethod
     def of(cls, entry: InboxEntry, device: str) -> Self:
-        """Return a stored message as a turn of a door, to be played again."""
+        """Return a stored message as a turn of a door, for another play."""
         return cls(
             thread=entry.thread,
             text=entry.text,
@@ -101,12 +101,12 @@ class Turn:
 
 
 SURE = 4
-"""Letters of an alphabet that make a message one of its language."""
+"""The least number of letters of an alphabet that decides for its language."""
 
 
 @dataclass(frozen=True)
 class Languages:
-    """Choose the language of a turn."""
+    """Chooses the language of a turn."""
 
     default: str
     names: tuple[str, ...]
@@ -117,7 +117,7 @@ class Languages:
         if fixed in self.names:
             return fixed
         if entry.source in (*ANSWERS, RESULT):
-            # A label is not what the user writes.
+            # A label is not the user's own text.
             return last or self.default
         return self.heard(entry.text or "", last or self.default)
 
@@ -130,7 +130,7 @@ class Languages:
 
 LOG = logging.getLogger(__name__)
 REMEMBERED = 20
-"""Lines of a transcript from which a lost state is rebuilt."""
+"""The number of transcript lines from which a lost state is rebuilt."""
 
 
 def update_for(
@@ -144,17 +144,17 @@ def update_for(
 ) -> Update:
     """Return the state update of a message; it includes the message before it, if no model has read that one.
 
-    `lines` are the last ones of the transcript. `name` is what the writer is called where several people write.
+    `lines` are the last ones of the transcript. `name` is the writer's, where several people write.
     """
     state = cast(State, snapshot.values)
-    heard: Heard = {"id": entry.message_id, "text": entry.text, "source": entry.source, "user": entry.user}
+    heard: UserMessage = {"id": entry.message_id, "text": entry.text, "source": entry.source, "user": entry.user}
     if entry.quoted:
         heard["quoted"] = json.loads(entry.quoted)
     update: Update = {"heard": heard, "lang": lang}
     unasked = told_unasked(lines)
     if is_shared:
         update |= shared_update(entry, state, lines, name)
-        # Where several write, a reminder is told with what else was said.
+        # Where several write, a reminder stands among the messages of others.
         unasked_for: Sequence[TranscriptLine] = []
     else:
         unasked_for = unasked
@@ -172,13 +172,13 @@ def update_for(
 
 
 def told_unasked(lines: Sequence[TranscriptLine]) -> list[TranscriptLine]:
-    """Return what was told since the last message and its answer."""
+    """Return the unasked messages since the last message and its answer."""
     return [*takewhile(lambda line: line.metadata.get("source") in TOLD, reversed(lines))][::-1]
 
 
 def _anew(entry: InboxEntry, state: State) -> Update:
-    """Return a lost state where several people write: everybody begins anew, and is told what was said aloud."""
-    ended: TalkUpdate = {"messages": [], "form": {}, "status": "finished"}
+    """Return the update for a lost state where several people write: all dialogs begin anew, for all writers."""
+    ended: SpeakerUpdate = {"messages": [], "form": {}, "status": "finished"}
     talks = dict.fromkeys(state.get("talks", {}), ended)
     return cast(Update, {**BLANK, "talks": talks, "writer": entry.user})
 
@@ -193,10 +193,10 @@ def _only_stored(snapshot: StateSnapshot, answered: Sequence[TranscriptLine]) ->
 
 def _caught_up(
     state: State, unasked: Sequence[TranscriptLine], unheard: AnyMessage | None = None
-) -> dict[str, TalkUpdate]:
+) -> dict[str, SpeakerUpdate]:
     """Return the unasked messages that the supervisor and the holder of the conversation have not seen."""
     talks, holder = state.get("talks", {}), state.get("dialog") or SUPERVISOR
-    missed: dict[str, TalkUpdate] = {}
+    missed: dict[str, SpeakerUpdate] = {}
     for name in dict.fromkeys((SUPERVISOR, holder)):
         messages = talks.get(name, {}).get("messages", [])
         ids = {message.id for message in messages}
@@ -207,7 +207,7 @@ def _caught_up(
         additions = [message for message in additions if message.id not in ids]
         heard: list[AnyMessage] = [unheard] if unheard and name == holder else []
         if additions and dangling(messages):
-            # Behind a call that waits for the user's answer nothing but its answer may stand.
+            # Only the user's answer may stand behind a call that waits for it.
             missed[name] = {"messages": set_before(messages, additions), "add": heard}
         elif added := [*heard, *additions]:
             missed[name] = {"add": added}
@@ -217,7 +217,7 @@ def _caught_up(
 def left_unanswered(lines: Sequence[TranscriptLine], user: str) -> list[TranscriptLine]:
     """Return a user's last messages whose answers were stopped before their last words, oldest first.
 
-    A stop in the middle of a text is seen there. One after an introduction, while a tool was at work, is not.
+    The user sees a stop in the middle of a text. A stop after an introduction, while a tool was at work, is not seen.
     """
     left: list[TranscriptLine] = []
     untold = [line for line in reversed(lines) if line.metadata.get("source") not in TOLD]
@@ -232,15 +232,15 @@ def left_unanswered(lines: Sequence[TranscriptLine], user: str) -> list[Transcri
 
 
 MOST_LINES_ALOUD = 10
-"""Lines that a speaker is told."""
+"""The most lines of others that a speaker reads."""
 LONGEST_LINE_ALOUD = 300
-"""Characters of such a line."""
+"""The most characters of such a line."""
 
 
 def shared_update(entry: InboxEntry, state: State, lines: Sequence[TranscriptLine], name: str) -> Update:
-    """Return what a message changes where several people write.
+    """Return the state update of a message where several people write.
 
-    `lines` are the last ones of the transcript, `name` is what the writer is called; empty: as before.
+    `lines` are the last ones of the transcript, `name` is the writer's; empty: as before.
     """
     writer = state.get("writer", entry.user)
     persons = dict(state.get("persons", {}))
@@ -258,9 +258,9 @@ def shared_update(entry: InboxEntry, state: State, lines: Sequence[TranscriptLin
 
 
 def said_by_others(state: State, user: str, lines: Sequence[TranscriptLine]) -> list[str]:
-    """Return what others said while several could read it, and what rang for this user, a line each, oldest first.
+    """Return messages of others that several could read, and this user's notices, a line each, oldest first.
 
-    What somebody said before anybody else was there, and what they were answered, stays between them and the assistant.
+    A user's messages from before others joined, and the answers to them, stay between the user and the assistant.
     """
     aloud = {line.message_id for line in lines if TO in line.metadata}
     others = (line for line in lines if line.message_id in aloud and _is_told(line, user))
@@ -279,11 +279,11 @@ def _worded(state: State, line: TranscriptLine) -> str:
 
 
 LONGEST_ORIGINAL = 2000
-"""Characters of a stopped answer that are told."""
+"""The most characters of a stopped answer in the metadata."""
 
 
 def metadata_of(entry: InboxEntry, lines: Sequence[TranscriptLine], context: Context, name: str) -> Metadata:
-    """Return a message's metadata; `lines` are the last ones of the transcript, `name` is what its writer is called."""
+    """Return a message's metadata; `lines` are the last ones of the transcript, `name` is its writer's."""
     metadata = Metadata(time=_time(entry.received_ms, context), user=name or entry.user, source=entry.source)
     answers = [
         line
@@ -301,5 +301,5 @@ def metadata_of(entry: InboxEntry, lines: Sequence[TranscriptLine], context: Con
 
 
 def _time(ms: int, context: Context) -> str:
-    """Return a time (Unix ms) as the user's clock shows it, to the second."""
+    """Return a time (Unix ms) in the user's time zone, to the second."""
     return datetime.fromtimestamp(ms / 1000, UTC).astimezone(context.zone).isoformat(timespec="seconds")

@@ -1,4 +1,4 @@
-"""What happens to one message: answered, repeated, or taken up where a crash or a failure left it."""
+"""The play of one message: it is answered, repeated, or resumed after a crash or a failure."""
 
 import asyncio
 import logging
@@ -34,12 +34,12 @@ from agents.state import State
 from agents.state.limits import Limits
 from agents.state.verdict import Ballot, read_votes
 from agents.toolkit.client_tools import client_tools, waiting_for_client
-from agents.toolkit.context import Budgets, Context, Spent
+from agents.toolkit.context import Budgets, Context, TurnUsage
 from agents.toolkit.help import HelpChain
 from agents.toolkit.questions import ask, worded
 from agents.toolkit.services import Services
-from app.assistant.closing import DONE_TOLD, Closing
-from app.assistant.run import Run, Stamp, config_of
+from app.assistant.outcome_store import DONE_TOLD, OutcomeStore
+from app.assistant.run import EventSequencer, Run, config_of
 from app.assistant.short_term_memory import message_of
 from app.assistant.system_messages import SystemMessages
 from app.assistant.turn import REMEMBERED, Languages, Turn, left_unanswered, metadata_of, told_unasked, update_for
@@ -50,7 +50,7 @@ from prompts import phrase
 
 
 class Progress(Enum):
-    """How far a message had come in the graph when this process took it up."""
+    """The progress of a message in the graph when this process takes it up."""
 
     NEW = "its thread has not heard it"
     HEARD = "it is in the state, and `route` has to look at it"
@@ -59,18 +59,18 @@ class Progress(Enum):
 
 
 RESUMED = (Progress.ROUTED, Progress.ENDED)
-"""With these, what was said before a crash is shown again."""
+"""The progress with which messages from before a crash are shown again."""
 
 
 LONG_WAIT = 3.0
-"""Seconds after which a user whose turn may not run yet is told."""
+"""Seconds of waiting for a place after which the user gets a notice."""
 LONGEST_LEFT = 200
-"""Characters of an unanswered message that are quoted to its user."""
+"""The most characters of an unanswered message in the notice to its user."""
 
 
 @dataclass(eq=False, kw_only=True)
-class Equipment:
-    """What turns are played with."""
+class TurnDependencies:
+    """The parts with which turns are played."""
 
     memory: Memory
     models: Models
@@ -78,7 +78,7 @@ class Equipment:
     permissions: Permissions = NOBODY_MAY
     limits: Limits = field(default_factory=Limits)
     services: Services = field(default_factory=Services)
-    """What the dialogs and the application offer to tools."""
+    """The services of dialogs and application for tools."""
 
     def context(self, thread: str, user: str, zone: ZoneInfo | None, device: str = "") -> Context:
         """Return the context of a new turn."""
@@ -101,47 +101,47 @@ class Equipment:
 
 
 @dataclass(eq=False)
-class TurnPlayer(Equipment):
-    """Carry messages through the graph, one run at a time per thread; the caller holds the thread."""
+class TurnPlayer(TurnDependencies):
+    """Carries messages through the graph, one run at a time per thread; the caller holds the thread."""
 
     graph: Graph
     languages: Languages
     tells_metadata: bool = False
-    """Whether some speaker's model is told the metadata of messages."""
+    """Whether some speaker's model reads the metadata of messages."""
     tool_names: frozenset[str] = frozenset()
-    """The names of all tools of the speakers, which no tool of a client has."""
+    """The names of all tools of the speakers; no tool of a client may have one of them."""
     queue: TurnQueue = field(default_factory=TurnQueue)
     around_turn: Sequence[AroundTurn] = ()
     """The hooks of plug-ins around each answer, the first one outermost."""
 
     def __post_init__(self) -> None:
-        self.closing = Closing(self.graph, self.memory, self.languages.default)
+        self.outcomes = OutcomeStore(self.graph, self.memory, self.languages.default)
         self._runs: dict[str, Run] = {}
 
     @property
     def lang(self) -> str:
-        """The language of a thread in which nothing was said."""
+        """The language of a new thread."""
         return self.languages.default
 
     def stop(self, thread: str, user: str | None = None, *, after_tools: bool = False) -> bool:
         """Stop the running answer of a thread, of this user if one is named; False if there is none.
 
-        `after_tools` lets tools and what is being said come to their end; the model is not asked again.
+        `after_tools` lets running tools and a begun message come to their end; the model is not asked again.
         """
         run = self._runs.get(thread)
         if run is None or user not in (None, run.context.user):
             return False
         if run.place and not run.place.done():
-            # It waits until it may run, and has nothing to bring to an end.
+            # It still waits for its place, and has nothing to bring to an end.
             run.stop()
             run.place.cancel()
         elif after_tools:
-            run.give_way()
+            run.stop_after_tools()
         else:
             run.stop()
         return True
 
-    async def play(self, entry: InboxEntry, turn: Turn, stamp: Stamp) -> AsyncGenerator[Event, None]:
+    async def play(self, entry: InboxEntry, turn: Turn, sequencer: EventSequencer) -> AsyncGenerator[Event, None]:
         """Answer a message and yield the events, stamped; repeat the outcome of one that was answered before.
 
         `turn` is the message that a door has brought: this one, or one behind it.
@@ -149,7 +149,7 @@ class TurnPlayer(Equipment):
         snapshot, is_mended = await mended_state(entry.thread, self.snapshot, self.memory.saver)
         if entry.status in ("done", "interrupted"):
             for event in await self._repeated(entry, seen_by(cast(State, snapshot.values), entry.user)):
-                yield stamp(event, entry.turn)
+                yield sequencer(event, entry.turn)
             return
         begun, progress = time.perf_counter(), progress_of(entry, snapshot)
         preferences = await Preferences.of(self.memory.store, entry.user)
@@ -164,25 +164,25 @@ class TurnPlayer(Equipment):
                 may_be_left = lines and (
                     lines[0].metadata.get("interrupted") or lines[0].metadata.get("source") in TOLD
                 )
-                # Who steers wants both messages answered at once.
+                # A user with the preference "steer" wants both messages answered at once.
                 if may_be_left and preferences.busy != "steer":
                     remarks = await self._left(entry, update["lang"])
             lang = (update or run.state)["lang"]
-            run.recording.begin(lang, resumed=progress in RESUMED)
+            run.recording.begin(lang, context.device, resumed=progress in RESUMED)
             mended = [Error(code=REBUILT, text=phrase("state_rebuilt", lang))] if is_mended else []
             for event in (_start(entry), *_as_shown(run.messages, run.state, entry), *mended, *remarks):
-                yield stamp(event, run.turn)
+                yield sequencer(event, run.turn)
             request = TurnRequest(entry, run.turn, run.context, update, is_resumed=progress in RESUMED)
             async with aclosing(self._hooked(run, request, progress)) as events:
                 async for event in events:
-                    yield stamp(event, run.turn)
+                    yield sequencer(event, run.turn)
         finally:
             del self._runs[entry.thread]
             await context.spent.store()
             await self.memory.saver.save(*run.ending)
         ms = round((time.perf_counter() - begun) * 1000)
         end = _end(run.state).model_copy(update={"model_calls": run.model_calls, "ms": ms, "held_by": request.held_by})
-        yield stamp(end, run.turn)
+        yield sequencer(end, run.turn)
 
     async def _hooked(self, run: Run, request: TurnRequest, progress: Progress) -> AsyncGenerator[Event, None]:
         """Answer a message within the hooks of plug-ins, one of which may answer in place of the graph."""
@@ -191,7 +191,7 @@ class TurnPlayer(Equipment):
         async with AsyncExitStack() as stack:
 
             def kept(events: Events) -> Events:
-                # Whoever leaves a turn closes every generator at once, the innermost one first.
+                # The end of a turn closes every generator at once, the innermost one first.
                 stack.push_async_callback(events.aclose)
                 return events
 
@@ -207,9 +207,9 @@ class TurnPlayer(Equipment):
                     run.note_message(event)
                 yield event
         if not is_played:
-            # An answer that a crash left half made is not completed either: no model is asked.
+            # An answer that a crash left half made stays incomplete: no model is asked.
             update = None if progress is Progress.ENDED else request.update or {}
-            await self.closing.hold(run, entry, update, "\n\n".join(answers))
+            await self.outcomes.hold(run, entry, update, "\n\n".join(answers))
 
     async def _answer(self, run: Run, request: TurnRequest, progress: Progress) -> AsyncGenerator[Event, None]:
         """Run the graph, unless it came to its end before, and store the outcome."""
@@ -219,14 +219,14 @@ class TurnPlayer(Equipment):
                 yield event
         request.outcome = "failed" if run.failure else "stopped" if run.stopped else "done"
         request.failure = run.failure
-        last = await self.closing.close(run, entry, update)
+        last = await self.outcomes.close(run, entry, update)
         for event in (*run.held, *last):
             yield event
         if not last and progress in RESUMED and (what := run.state.get("forgets")):
             yield Forgetting(what=what)
 
     async def _driven(self, run: Run, update: Update | None, progress: Progress) -> AsyncGenerator[Event, None]:
-        """Run the graph when it may, and yield its events."""
+        """Wait for a place, run the graph, and yield its events."""
         if progress is Progress.ENDED:
             return
         with self.queue.place(run.context.user) as run.place:
@@ -239,7 +239,7 @@ class TurnPlayer(Equipment):
                     yield event
 
     async def _left(self, entry: InboxEntry, lang: str) -> list[Notice]:
-        """Return what to tell of messages before this one that a stop left unanswered."""
+        """Return notices on messages before this one that a stop left unanswered."""
         recent = await self.memory.transcript.lines(entry.thread, limit=REMEMBERED)
         left = [line for line in left_unanswered(recent, entry.user) if line.text != entry.text]
         told_ids = {line.message_id for line in recent if line.metadata.get(DONE_TOLD)}
@@ -253,22 +253,22 @@ class TurnPlayer(Equipment):
 
         return [Notice(message=remark(line)) for line in left]
 
-    async def budget(self, user: str, zone: ZoneInfo | None = None) -> Spent:
-        """Return what a turn of a user may use of the day's limits."""
+    async def budget(self, user: str, zone: ZoneInfo | None = None) -> TurnUsage:
+        """Return the budget of a user's turn within the day's limits."""
         if (budgets := self.services.find(Budgets)) is None:
-            return Spent()
+            return TurnUsage()
         is_paid = not any(model.name.startswith(FREE) for model in self.models)
         return await budgets.budget(user, zone or machine_zone(), is_paid=is_paid)
 
     async def begun(self, thread: str) -> str:
-        """Return the id of the message with which the graph was last at work in a thread; empty for none."""
+        """Return the id of the message that the graph last worked on in a thread; empty for none."""
         snapshot, _ = await mended_state(thread, self.snapshot, self.memory.saver)
         return str(snapshot.values.get("heard", {}).get("id", ""))
 
     async def snapshot(self, thread: str) -> StateSnapshot:
-        """Return where a thread stands; LangGraph plans the next step only of a thread in which a node is due.
+        """Return the snapshot of a thread; LangGraph plans the next step only for a thread with a due node.
 
-        A node is due when a channel of its own has a value. A thread that is at rest has values of the state alone.
+        A node is due when its own channel has a value. A thread at rest has only the channels of the state.
         """
         config = config_of(thread)
         stored = await self.memory.saver.aget_tuple(config)
@@ -281,7 +281,7 @@ class TurnPlayer(Equipment):
         return StateSnapshot(values, (), {"configurable": place}, stored.metadata, None, stored.parent_config, (), ())
 
     async def _repeated(self, entry: InboxEntry, state: State) -> list[Event]:
-        """Return the events of a message that was answered before: what was asked, said, and is still open."""
+        """Return the events of an answered message: the message, the answers, and the open question."""
         lines = await self.memory.transcript.lines(entry.thread, message_id=entry.message_id)
         answers = [line for line in lines if line.role == "assistant"]
         images = [Images(images=line.metadata["images"]) for line in answers if line.metadata.get("images")]
@@ -292,8 +292,10 @@ class TurnPlayer(Equipment):
     ) -> Context:
         written = [task.result.get("votes") for task in snapshot.tasks if task.result]
         votes_before_crash = [votes for votes in written if isinstance(votes, list)]
+        # The machine's zone is read once: a link leads to it.
+        zone = preferences.zone or machine_zone()
         return replace(
-            self.context(entry.thread, entry.user, preferences.zone, turn.device),
+            self.context(entry.thread, entry.user, zone, turn.device),
             rings=turn.rings,
             has_failed=any(task.error for task in snapshot.tasks),
             is_interruptable=preferences.busy == "interrupt",
@@ -302,7 +304,7 @@ class TurnPlayer(Equipment):
             contents=turn.contents if turn.id == entry.message_id else Contents(),
             client_tools=client_tools(turn.tools, self.tool_names) if turn.id == entry.message_id else {},
             system_messages=(await SystemMessages.of(self.memory.store, entry.thread)).texts,
-            spent=await self.budget(entry.user, preferences.zone),
+            spent=await self.budget(entry.user, zone),
         )
 
     async def _update(
@@ -314,9 +316,9 @@ class TurnPlayer(Equipment):
         set_lang: str | None,
         lines: Sequence[TranscriptLine],
     ) -> Update:
-        """Return what a new message puts into the state; `set_lang` is the language that the user has set.
+        """Return the state update of a new message; `set_lang` is the language that the user has set.
 
-        Of a transcript that is not ahead of the state, in a thread of one person, its last one of `lines` is enough.
+        In a thread of one person whose transcript is not ahead of the state, the last transcript line is enough.
         """
         before = lang_of(cast(State, snapshot.values), entry.user)
         chosen = self.languages.choose(entry, set_lang or turn.lang, before)
@@ -334,7 +336,7 @@ class TurnPlayer(Equipment):
 
 
 async def _waited(place: asyncio.Future[None], lang: str) -> AsyncGenerator[Notice, None]:
-    """Wait for a place; a user who waits long is told."""
+    """Wait for a place; a user who waits long gets a notice."""
     if not place.done():
         await asyncio.wait([place], timeout=LONG_WAIT)
     if not place.done():
@@ -348,13 +350,13 @@ def progress_of(entry: InboxEntry, snapshot: StateSnapshot) -> Progress:
         return Progress.NEW
     if not snapshot.tasks:
         return Progress.ENDED
-    # The snapshot already has what a task of the step has written: a `route` with a result is over.
+    # The snapshot already has the writes of the step's tasks: a `route` with a result is over.
     ahead = {task.name for task in snapshot.tasks if task.name != "route" or task.result is None}
     return Progress.HEARD if {"route", "__start__"} & ahead else Progress.ROUTED
 
 
 def _as_shown(messages: Sequence[Message], state: State, entry: InboxEntry) -> list[Event]:
-    """Return what the turn of a message said, as it was shown: an open question with its options, views in words."""
+    """Return the messages of a turn in their shown form: an open question with its options, views as text."""
     pending = state.get("pending")
     calls = waiting_for_client(pending or ())
     if calls and state["heard"]["id"] == entry.message_id:
@@ -389,11 +391,11 @@ KINDS: dict[str, type] = {
     "screen": list,
     "talks": dict,
 }
-"""What the values of the state must be for a turn to begin."""
+"""The types of the state's values that a turn needs to begin."""
 
 
 async def sound_state(thread: str, read: Read) -> StateSnapshot:
-    """Return the latest state of a thread as `read` finds it.
+    """Return the latest state of a thread, from `read`.
 
     Raises:
         BrokenState: the stored values cannot be read, or have wrong types.
@@ -405,9 +407,9 @@ async def sound_state(thread: str, read: Read) -> StateSnapshot:
 
 
 async def mended_state(thread: str, read: Read, saver: Saver) -> tuple[StateSnapshot, bool]:
-    """Return the latest state that can be read, and whether later ones had to go.
+    """Return the latest readable state, and whether later ones had to be dropped.
 
-    What they held is rebuilt from the transcript, like any state that is older than its transcript.
+    The dropped turns are rebuilt from the transcript, like any state that is older than its transcript.
     """
     is_mended = False
     while True:

@@ -1,6 +1,7 @@
-"""The command line: every command by its name, those of plug-ins and dialogs among them."""
+"""The command line: every command by its name, including those of plug-ins and dialogs."""
 
 import asyncio
+import gc
 import inspect
 import os
 import signal
@@ -18,7 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from agents.command_line import CommandResult
-from agents.errors import BrokenState, DatabaseError, UnusableDatabase
+from agents.errors import BrokenState, DatabaseError, UnusableDatabase, UsageError
 from agents.language.text.clean import clean, safe_json
 from app.cli.invocation import Invocation, options_of, results_alone
 from app.process.exit_codes import FAILED, FAULTS, INTERRUPTED, STORAGE, TERMINATED, TROUBLE, USAGE
@@ -39,9 +40,9 @@ MODULES: Mapping[str, Sequence[str]] = {
     "tools": ("tools",),
     "document_index": ("index",),
 }
-"""The modules of `app/cli/` with their commands or groups of commands: what one needs is imported for no other."""
+"""The modules of `app/cli/` with their commands or groups: a command imports only its own module."""
 OPEN = ("setup", "migrate")
-"""Plug-ins may complete these, or bring others in their place; for the rest no plug-in is imported."""
+"""The commands that plug-ins may complete or replace; no other command of the core imports plug-ins."""
 MODULE_OF = {command: module for module, commands in MODULES.items() for command in commands}
 
 
@@ -67,7 +68,7 @@ def main(arguments: Sequence[str]) -> int:
     except EOFError:
         return _tell_fault("the input ended before everything was answered", FAILED)
     except OSError as fault:
-        # Nobody reads any more, or the disk is full; what is left in the buffer must not complain at exit.
+        # The reader is gone, or the disk is full; the rest of the buffer must not cause an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED if isinstance(fault, BrokenPipeError) else _tell_fault(fault or type(fault).__name__, FAILED)
 
@@ -78,12 +79,12 @@ def _open_streams() -> None:
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
         elif isinstance(stream := getattr(sys, name), TextIOWrapper) and mode == "w":
-            # What the terminal's encoding cannot show is shown as "?", and no command fails over it.
+            # A character outside the terminal's encoding is shown as "?", and no command fails over it.
             stream.reconfigure(errors="replace")
 
 
 def application(name: str = "") -> TyperGroup:
-    """Return the command of that name alone, or all commands where none here has it: those of plug-ins, too."""
+    """Return the command of that name alone; for an unknown name all commands, also those of plug-ins."""
     every = typer.Typer(help="One assistant, many dialogs.", add_completion=False, rich_markup_mode=None)
     # Without this a single command would have no name.
     every.callback()(lambda: None)
@@ -112,11 +113,18 @@ def _plugin_commands() -> Any:
 def _run(arguments: Sequence[str]) -> int:
     name = next(iter(arguments), "")
     group = application(name)
+    if not gc.isenabled():
+        # All imports of the command are loaded, and stay.
+        gc.freeze()
+        gc.enable()
     invocation: Invocation = Invocation() if name in MODULE_OF else _plugin_commands().PluginInvocation(name)
-    outcome = group.main([*arguments], PROGRAM, standalone_mode=False, obj=invocation)
-    if asyncio.iscoroutine(outcome):
-        with results_alone() if invocation.as_json else nullcontext():
-            outcome = asyncio.run(_until_terminated(outcome))
+    try:
+        outcome = group.main([*arguments], PROGRAM, standalone_mode=False, obj=invocation)
+        if asyncio.iscoroutine(outcome):
+            with results_alone() if invocation.as_json else nullcontext():
+                outcome = asyncio.run(_until_terminated(outcome))
+    except UsageError as fault:
+        return _tell_fault(fault.told(invocation.lang), USAGE)
     if isinstance(outcome, CommandResult):
         text = safe_json(outcome.object) if invocation.as_json else clean("\n".join(outcome.lines))
         sys.stdout.write(f"{text}\n" if text else "")
@@ -141,7 +149,7 @@ def _prepared(
         typer.Option("--json", callback=_note_json, expose_value=False, help="Print JSON and nothing else on stdout."),
     ] = False,
 ) -> None:
-    """Have the option that every command gets whose result can be printed as JSON."""
+    """Declare the option `--json`, which every command with a result gets."""
 
 
 def _finish(command: object, options: Sequence[Any]) -> None:
@@ -156,7 +164,7 @@ def _finish(command: object, options: Sequence[Any]) -> None:
 
 
 def _tell_fault(fault: object, code: int) -> int:
-    """Tell what is wrong in one line, whatever is in it, and return the exit code."""
+    """Print a fault in one line, whatever its text holds, and return the exit code."""
     line = " ".join(str(fault).split())
     shown = "".join(char if char.isprintable() else repr(char)[1:-1] for char in line)
     sys.stderr.write(f"{PROGRAM}: {shown}\n")

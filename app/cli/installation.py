@@ -1,4 +1,4 @@
-"""Commands on the installation: `check`, `graph`, and `calibrate`, which fits the gate to what was logged."""
+"""Commands on the installation: `check`, `graph`, and `calibrate`, which fits the gate to its log."""
 
 import sys
 from collections.abc import Iterator
@@ -19,6 +19,7 @@ from app.cli.calibration import calibrate as fit
 from app.composition import (
     THRESHOLDS_ITEM,
     discover,
+    faults_of,
     load_thresholds,
     make_models,
     open_assistant,
@@ -33,7 +34,7 @@ from app.databases import backend_of
 from app.extensions import plugins, uninstalled
 from app.presentation.listing import report_lines
 from app.presentation.texts import say
-from app.presentation.tool_card import faults, warnings
+from app.presentation.tool_card import warnings
 from app.process.exit_codes import USAGE
 from app.settings import Settings, misspelt, read, read_settings, unread
 from prompts import PromptError, languages, observer_file, translated
@@ -60,7 +61,8 @@ async def check() -> CommandResult:
             async with with_served_tools(plugins_found(), discover()[0], left_out.append, left_out.append) as speakers:
                 models = make_models(settings, speakers)
                 speakers, refused = tried(speakers, models, settings.app_lang)
-                result = report(settings, speakers, complete=not left_out and not refused)
+                if refused or openers(plugins_found()):
+                    result = report(settings, speakers, complete=not left_out and not refused)
                 result["warnings"] += (await fitting(speakers, models, settings.app_lang))[1]
         result["faults"] += [*map(str, left_out), *refused, *broken_files]
     return CommandResult(result, report_lines(result, settings.app_lang), USAGE if result["faults"] else 0)
@@ -96,9 +98,9 @@ async def calibrate(*, reset: Reset = False) -> CommandResult:
 
 
 def report(settings: Settings, speakers: Speakers | None = None, *, complete: bool = False) -> dict[str, Any]:
-    """Return everything discovered, as plain data.
+    """Return all discovered parts and their problems, as plain data.
 
-    `speakers` are those with their remote tools, if these have been opened; `complete` says that all of them are there.
+    `speakers` are those with open remote tools, if there are any; `complete` means that all tools are there.
     """
     problems: list[str] = []
     models: dict[str, str] = {}
@@ -125,7 +127,7 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
     problems += unanswered(speakers, plugins())
     # Settings that cannot be read are noted above.
     complete = complete or not (problems or openers(plugins_found()))
-    problems += faults(speakers, languages(), complete=complete)
+    problems += faults_of(speakers, complete=complete)
     tools = {tool.name: tool for speaker in speakers for tool in speaker.tools}
     return {
         "dialogs": [_dialog(dialog) for dialog in speakers.dialogs.values()],

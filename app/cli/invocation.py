@@ -1,4 +1,4 @@
-"""One use of the command line: the options that commands share, and what goes to standard output."""
+"""One use of the command line: the common options of commands, and their standard output."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -13,20 +13,25 @@ from agents.command_line import name_given
 from agents.errors import UsageError
 from agents.language.text.clean import clean
 from agents.sources.documents.files import Unreadable, contents
-from prompts import languages
+from prompts import FALLBACK, languages
 
 LARGEST_GIVEN = 1_000_000
-"""Bytes of a file that a command takes in whole."""
+"""The most bytes of a file that a command reads whole."""
 DEFAULT_THREAD = "me"
 
 
 class Invocation:
-    """What a context of the command line has as its `obj`."""
+    """The `obj` of a context of the command line."""
 
     only = ""
-    """The one step that `setup` takes, if it was told so."""
+    """The only step of `setup`, if an option names one."""
     as_json = False
-    """Whether stdout is for the result alone, as JSON."""
+    """Whether stdout gets only the result, as JSON."""
+
+    @property
+    def lang(self) -> str:
+        """The language of refusals; commands of the core word theirs themselves."""
+        return FALLBACK
 
 
 def language_given(value: str | None) -> str | None:
@@ -46,7 +51,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing els
 
 
 def options_of(prepared: Callable[..., None]) -> list[Any]:
-    """Return the options of a function, as other commands take them."""
+    """Return the options of a function, for other commands."""
     command = typer.Typer(add_completion=False)
     command.command()(prepared)
     return [option for option in get_command(command).params if option.name != "help"]
@@ -66,7 +71,7 @@ def results_alone() -> Iterator[TextIO]:
 
 
 def given_text(file: Path) -> str:
-    """Return the text of a file that a person names. Raises UsageError: it is no ordinary file, or cannot be read."""
+    """Return the text of a person's file. Raises UsageError: it is no ordinary file, or cannot be read."""
     try:
         return contents(file, LARGEST_GIVEN).decode("utf-8")
     except (Unreadable, UnicodeError) as fault:

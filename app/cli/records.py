@@ -1,4 +1,4 @@
-"""Commands that read what is stored, without the graph: `threads`, `history` and `notes`."""
+"""Commands that read the database without the graph: `threads`, `history` and `notes`."""
 
 import shlex
 from dataclasses import asdict
@@ -16,14 +16,16 @@ from app.presentation.listing import history_lines, note_lines, thread_lines
 from app.presentation.texts import say
 from app.settings import read_settings
 
-Whose = Annotated[str | None, typer.Option(callback=name_given, help="Only threads in which this user has written.")]
+UserOption = Annotated[
+    str | None, typer.Option(callback=name_given, help="Only threads in which this user has written.")
+]
 Words = Annotated[str, typer.Option(help="In a thread's name, or in what was said last in it.")]
 Limit = Annotated[int, typer.Option(min=1, help="How many at most.")]
 Before = Annotated[int | None, typer.Option(min=0, metavar="PLACE", help="Only those behind the thread of this place.")]
 
 
 async def threads(
-    *, user: Whose = None, words: Words = "", limit: Limit = MOST_LISTED, before: Before = None
+    *, user: UserOption = None, words: Words = "", limit: Limit = MOST_LISTED, before: Before = None
 ) -> CommandResult:
     """List the threads, the one last written to first."""
     lang = (settings := read_settings()).app_lang

@@ -16,7 +16,7 @@ from agents.command_line import CommandResult
 from agents.discovery import ROOT
 from agents.errors import UsageError
 from agents.graph import build_graph
-from agents.toolkit.shelf import FINDING
+from agents.toolkit.tool_search import FINDING
 from app.composition import discover
 from app.presentation.texts import say
 from app.presentation.tool_card import owned_tools
@@ -32,12 +32,12 @@ OfDialog = Annotated[
 ]  # fmt: skip
 TEMPLATES = Path(__file__).with_name("templates")
 SUFFIX = ".txt"
-"""What the files of `templates/` end in, so that nobody takes them for code of the application."""
+"""The suffix of the files in `templates/`: they are no code of the application."""
 NAME = re.compile(r"[a-z][a-z0-9_]{1,29}")
 LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})?")
 EXAMPLES: Mapping[Kind, str] = {"dialog": "clinic", "observer": "mood", "tool": "find_doctor", "language": "de"}
 FIRST_TEXTS = ("supervisor.md", "texts.toml", "words.toml")
-"""The English texts that a new language begins with, beside the sentences of plug-ins.
+"""The English texts for the beginning of a new language, beside the sentences of plug-ins.
 
 It takes the others from English until they are written."""
 TRANSLATE = "EDIT: translate this file; leave what is filled in later as it is."
@@ -60,7 +60,7 @@ async def new(kind: KindGiven, name: Name, *, dialog: OfDialog = None) -> Comman
 
 
 class Start:
-    """What is begun: its kind, its name, where it goes, and the dialog that it belongs to."""
+    """The files of a new part: its kind, its name, its folder, and the dialog that it belongs to."""
 
     def __init__(self, kind: Kind, name: str, settings: Settings, dialog: str | None) -> None:
         self.kind, self.name, self.lang = kind, name, settings.app_lang
@@ -89,7 +89,7 @@ class Start:
         """Write the files and return their paths.
 
         Raises:
-            UsageError: one of them is there already; then none was written.
+            UsageError: a file is there already; then none was written.
         """
         texts = dict(self._texts())
         for path in texts:
@@ -105,7 +105,7 @@ class Start:
         return sorted(texts)
 
     def next_steps(self) -> list[str]:
-        """Return what is next, in three lines."""
+        """Return the next steps, in three lines."""
         folders = {path.relative_to(self.root).parts[0] for path, _ in self._texts()}
         places = [self.shown("")] if self.is_own else sorted(folders)
         check = "check_own" if self.is_own else "check_shipped"
@@ -116,7 +116,7 @@ class Start:
         ]
 
     def shown(self, path: Path | str) -> str:
-        """Return a path as it is typed in the present folder."""
+        """Return a path relative to the present folder, where possible."""
         path = self.root / path
         return path.relative_to(Path.cwd()).as_posix() if path.is_relative_to(Path.cwd()) else path.as_posix()
 

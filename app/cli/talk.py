@@ -1,4 +1,4 @@
-"""`ask` and `resume`: one turn on the command line; and what every command that talks has."""
+"""`ask` and `resume`: one turn on the command line; and the common parts of commands that talk."""
 
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -18,7 +18,7 @@ from agents.errors import UsageError
 from agents.language.text.clean import clean
 from agents.toolkit.questions import CHOICE
 from app.assistant import Assistant, Turn
-from app.assistant.closing import TERMINAL
+from app.assistant.outcome_store import TERMINAL
 from app.cli.invocation import DEFAULT_THREAD, AsJson, Lang, Model, Thread, Trace, User, results_alone
 from app.composition import make_file_reader, open_assistant
 from app.doors.slash_commands.talk import file_at
@@ -44,7 +44,7 @@ AsChunks = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class TalkOptions:
-    """The options of every command that talks: whose conversation it is, who answers, and how it is shown."""
+    """The options of every command that talks: thread and user, the model, and the form of the output."""
 
     thread: Thread = DEFAULT_THREAD
     user: User = None
@@ -64,7 +64,7 @@ Command = Callable[..., Awaitable[int]]
 
 
 def with_options(command: Command) -> Command:
-    """Return a command that has the options of a `Talk` on the command line, and passes the talk on."""
+    """Return a command with the fields of `TalkOptions` as options; it passes them on as one value."""
     own, options = signature(command), signature(TalkOptions).parameters
 
     @wraps(command)
@@ -116,7 +116,7 @@ async def resume(
     async with opened(talk, settings) as (assistant, results, _):
         visit = visit_of(assistant, talk, screen_of(talk, results, lang))
         seen, code, played = question or await _open_question(visit), 0, ""
-        # The process that put the question may have been killed before its turn was stored.
+        # The process that asked the question may have been killed before its turn was stored.
         for turn in await assistant.unanswered(talk.thread, TERMINAL):
             played = turn.id
             if (code := await visit.play(turn)) not in (0, WAITING):
@@ -129,7 +129,7 @@ async def resume(
         if question and asked != question:
             raise UsageError(say("other_question", lang, question=repr(question), open=asked))
         if asked != seen:
-            # Nobody has seen it before: it is shown now.
+            # The question is new to the user: it is shown now.
             return code
         code_of_answer = await visit.answer(choice)
         if code_of_answer is None:
@@ -138,7 +138,7 @@ async def resume(
 
 
 async def _open_question(visit: Visit) -> str:
-    """Return the id of the open question, or nothing; a visit that names nobody is that of the one who was asked."""
+    """Return the id of the open question, or nothing; a visit without a user becomes that of the asked user."""
     people = await visit.assistant.asked(visit.thread)
     if visit.user is None and len(people) == 1:
         visit.user = people[0]
@@ -147,7 +147,7 @@ async def _open_question(visit: Visit) -> str:
 
 
 async def _repeated(visit: Visit, choice: str, question: str) -> Turn | None:
-    """Return the last message if it is this very answer: a command that is run again does not answer what came next."""
+    """Return the last message if it is this very answer: a repeated command must not answer the next question."""
     last = await visit.assistant.last_message(visit.thread, visit.owner)
     if last is None or last.source != CHOICE or last.text != choice:
         return None
@@ -161,7 +161,7 @@ async def _repeated(visit: Visit, choice: str, question: str) -> Turn | None:
 async def opened(
     talk: TalkOptions, settings: Settings, *, holds_log: bool = False
 ) -> AsyncIterator[tuple[Assistant, TextIO, HeldLog]]:
-    """Yield the assistant, the stream for results, and the log, which waits for the end of a turn if it is held."""
+    """Yield the assistant, the stream for results, and the log; a held log waits for the end of a turn."""
     streams = results_alone() if talk.is_for_scripts else nullcontext(sys.stdout)
     log_to = log_on_stderr(detailed=talk.is_traced, content=settings.log_content, held=holds_log)
     with streams as results, log_to as log:
@@ -171,14 +171,14 @@ async def opened(
 
 
 def visit_of(assistant: Assistant, talk: TalkOptions, *screens: Screen) -> Visit:
-    """Return the visit that the options describe, shown on screens."""
+    """Return the visit of the options, shown on screens."""
     tracer = TraceTree(Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else TRACE_WIDTH))
     door = TerminalDoor(assistant, screens, tracer, is_traced=talk.is_traced)
     return Visit(assistant, door, talk.thread, talk.user, talk.lang)
 
 
 def screen_of(talk: TalkOptions, results: TextIO, lang: str) -> Screen:
-    """Return what shows a turn where there is no terminal."""
+    """Return the screen for a turn without a terminal."""
     if talk.as_chunks:
         return Chunks(results)
     return JsonLines(results) if talk.as_json else PlainText(results, sys.stderr, lang)

@@ -29,7 +29,7 @@ from app.security.audit import deed, login
 from app.settings import Settings, read_settings
 
 LARGEST_EXPORT = 100_000_000
-"""Bytes of a file that is imported."""
+"""The most bytes of an imported file."""
 TurnNumber = Annotated[int, typer.Option(metavar="K", help="As `history --json` numbers them.")]
 
 
@@ -97,7 +97,7 @@ async def _state(assistant: Assistant, thread: str, lang: str) -> dict[str, Any]
     return facts
 
 
-Whose = Annotated[
+UserOption = Annotated[
     str | None,
     typer.Option(callback=name_given, help="Whose part of it; without a thread all that is kept of this user."),
 ]
@@ -105,7 +105,7 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask; without a terminal
 
 
 async def forget(
-    context: typer.Context, *, thread: OptionalThread = None, user: Whose = None, yes: Yes = False
+    context: typer.Context, *, thread: OptionalThread = None, user: UserOption = None, yes: Yes = False
 ) -> CommandResult:
     """Delete a thread, a person's part of it, or all about a person."""
     lang = (settings := read_settings()).app_lang
@@ -140,7 +140,7 @@ def _typed(question: str) -> str:
 
 
 async def _scope(assistant: Assistant, thread: str | None, user: str | None) -> str | None:
-    """Return what is to be deleted: "own" or "shared" thread, "part" of one, "person"; None if nothing is there."""
+    """Return the scope of a deletion: "own" or "shared" thread, "part" of one, "person"; None if nothing is there."""
     writers = await assistant.forgetting.writers(thread) if thread else set()
     if user is None:
         return "shared" if len(writers) > 1 else "own"
@@ -161,13 +161,13 @@ async def export(thread: Thread, *, format: Format = None, as_test: AsTest = Fal
     """
     if format and as_test:
         raise UsageError("choose one of --format and --as-test")
-    # What it prints is a file, in any form.
+    # The output is a file, in any form.
     with results_alone() as results:
         results.write(await exported(read_settings(), thread, "test" if as_test else format or "markdown"))
 
 
 async def exported(settings: Settings, thread: str, form: str = "markdown") -> str:
-    """Return a thread in the form that was asked for: "markdown", "json" or "test".
+    """Return a thread in a form: "markdown", "json" or "test".
 
     Raises:
         UsageError: there is no such thread, or nothing of it can be played again.

@@ -1,4 +1,4 @@
-"""Run one tool for real, with arguments as typed, through the node that runs it in a conversation."""
+"""Run one tool for real, with typed arguments, through the node that runs it in a conversation."""
 
 import json
 import uuid
@@ -22,12 +22,12 @@ from agents.memory.preferences import Preferences
 from agents.memory.store import namespace_of
 from agents.nodes.tools import ToolCalls
 from agents.state import State
-from agents.state.talk import Json, Pending
+from agents.state.speaker_state import Json, Pending
 from agents.toolkit.context import Context
 from agents.toolkit.descriptions import parameters
-from agents.toolkit.shelf import shelves
 from agents.toolkit.speaker import Speaker, Speakers
-from app.assistant.closing import TERMINAL
+from agents.toolkit.tool_search import tool_searches
+from app.assistant.outcome_store import TERMINAL
 from app.assistant.short_term_memory import COMMAND
 from app.composition import open_parts
 from app.presentation.arguments import argument
@@ -36,7 +36,7 @@ from app.settings import Settings
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """A tool of a speaker, and the arguments it is tried with."""
+    """A tool of a speaker, with the arguments of its trial."""
 
     tool: BaseTool
     speaker: Speaker
@@ -47,7 +47,7 @@ class Trial:
 
 @dataclass
 class Finding:
-    """The result: what a model would read, what a user would see, and the question a user would be asked."""
+    """The result: the object for a model, the view for a user, and the question to a user."""
 
     ok: bool = True
     object: str = ""
@@ -55,11 +55,11 @@ class Finding:
     notices: list[str] = field(default_factory=list)
     question: Interrupt | None = None
     aliases: NumberedIds = field(default_factory=dict)
-    """What the small numbers in the object stand for."""
+    """The identifiers behind the small numbers in the object."""
     ms: int = 0
 
     def plain(self) -> dict[str, Any]:
-        """Return the finding as a JSON object; an object is told as such, a sentence as text."""
+        """Return the finding as a JSON object; in it an object stays an object, and a sentence is a text."""
         result: object = self.object
         with suppress(ValueError):
             result = json.loads(self.object)
@@ -75,7 +75,7 @@ class Finding:
 
 
 async def tried(trial: Trial, speakers: Speakers, settings: Settings) -> Finding:
-    """Run a tool on the configured database, in the name of a user; what it writes stays written.
+    """Run a tool on the configured database, in the name of a user; its writes stay.
 
     Raises:
         ConfigError: a setting is wrong.
@@ -83,7 +83,7 @@ async def tried(trial: Trial, speakers: Speakers, settings: Settings) -> Finding
     user = trial.user
     async with open_parts(settings, remote=False, speakers=speakers) as parts, parts.memory.locks.hold(user):
         graph = StateGraph(State, context_schema=Context)
-        graph.add_node("tools", ToolCalls(trial.speaker, speakers, shelves(speakers).get(trial.speaker.name)))
+        graph.add_node("tools", ToolCalls(trial.speaker, speakers, tool_searches(speakers).get(trial.speaker.name)))
         graph.add_edge(START, "tools")
         events: list[Event] = []
         zone = (await Preferences.of(parts.memory.store, user)).zone
@@ -94,13 +94,13 @@ async def tried(trial: Trial, speakers: Speakers, settings: Settings) -> Finding
 
 
 async def _state(trial: Trial, memory: Memory) -> State:
-    """Return a conversation in which the tool has just been called; identifiers are put in as numbers."""
+    """Return a conversation in which the tool has just been called; numbers stand for identifiers."""
     aliases, speaker, id = Aliases(), trial.speaker.name, uuid.uuid4().hex
     args = cast(Json, aliases.hide(trial.args, parameters(trial.tool)))
     call = ToolCall(name=trial.tool.name, args=args, id=id, type="tool_call")
     stored = await memory.store.aget(namespace_of(trial.user, "forms"), speaker)
     form = dict(stored.value) if stored else {}
-    # Who tries a tool has said yes to it.
+    # A trial counts as the user's yes.
     about = {"kind": "", "prompt": "", "options": []}
     agreed = cast(Pending, {"call": id, "speaker": speaker, "tool": trial.tool.name, "args": args, **about})
     return {
@@ -128,7 +128,7 @@ def _finding(events: list[Event], state: State) -> Finding:
 
 
 def typed(pairs: Sequence[str], tool: BaseTool) -> dict[str, object]:
-    """Return the arguments that these pairs stand for: a text as it is, anything else as JSON.
+    """Return the arguments of these pairs: texts as they are, other values from JSON.
 
     Raises:
         UsageError: a pair has no equals sign, names no parameter of the tool, or breaks the tool's schema.
@@ -148,7 +148,7 @@ def typed(pairs: Sequence[str], tool: BaseTool) -> dict[str, object]:
 
 
 def _check(tool: BaseTool, args: Mapping[str, object], schema: Schema) -> None:
-    """Hold the arguments against the schema; what only a JSON schema says is for the tool to refuse."""
+    """Check the arguments against the schema; the tool itself refuses violations of a mere JSON schema."""
     if missing := [name for name in schema.get("required", ()) if name not in args]:
         raise UsageError(f"{tool.name} needs {', '.join(missing)}")
     model = tool.tool_call_schema

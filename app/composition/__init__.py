@@ -33,7 +33,7 @@ from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.assistant.transcriber import Transcriber
 from app.assistant.turn import Languages
-from app.assistant.turn_player import Equipment, TurnPlayer
+from app.assistant.turn_player import TurnDependencies, TurnPlayer
 from app.assistant.turn_queue import TurnQueue
 from app.composition.breaker import guarded
 from app.composition.field_values import WrittenFields
@@ -45,7 +45,7 @@ from app.composition.supervisor_tools import abilities, change_language, current
 from app.composition.windows import fitting
 from app.databases import backend_of
 from app.extensions import plugins
-from app.presentation.tool_card import faults
+from app.presentation.tool_card import cards, faults
 from app.security.permissions import Permissions
 from app.settings import Settings, misspelt, read, unread, use_extensions
 from dialogs import Dialog
@@ -57,8 +57,8 @@ LEADING = Speaker(name=SUPERVISOR, tools=SUPERVISOR_TOOLS)
 
 
 @dataclass(eq=False, kw_only=True)
-class Parts(Equipment):
-    """What an installation is made of while its database is open."""
+class Parts(TurnDependencies):
+    """The parts of an installation while its database is open."""
 
     settings: Settings
     speakers: Speakers
@@ -103,7 +103,7 @@ async def open_assistant(
             Languages(settings.app_lang, tuple(languages())),
             queue=TurnQueue(settings.turns_at_once, settings.turns_waiting),
             around_turn=turn_hooks(plugins_found()),
-            **{part.name: getattr(parts, part.name) for part in fields(Equipment)},
+            **{part.name: getattr(parts, part.name) for part in fields(TurnDependencies)},
         )
         yield make(player, accepted)
 
@@ -119,17 +119,20 @@ async def open_parts(
     backend: Backend | None = None,
     now: Callable[[], float] = time.time,
 ) -> AsyncIterator[Parts]:
-    """Open the database and what needs it.
+    """Open the database, and the parts that need it.
 
-    Without `remote` no remote tool is opened: enough for commands that only look at the database. A command that only
-    `reads` works on a database that cannot be written to. `models`, `speakers` and `backend` take
-    the place of those of the settings and files, `now` that of the clock.
+    Without `remote` no remote tool is opened: enough for commands that only read the database. A command that only
+    `reads` works on a database that cannot be written to; its tools, which nobody calls, are not checked. `models`,
+    `speakers` and `backend` take the place of those of the settings and files, `now` that of the clock.
 
     Raises:
         ConfigError: a setting is wrong.
         ContractError, PromptError: a dialog, observer, tool or prompt breaks a rule.
     """
-    everyone, watching = discover_checked(settings) if speakers is None else (speakers, parts_found()[1])
+    if speakers is None:
+        everyone, watching = discover_checked(settings, tools=not reads)
+    else:
+        everyone, watching = speakers, parts_found()[1]
     models = models or guarded(make_models(settings, everyone), settings.model_failures, settings.model_rest)
     models = hooked(models, plugins_found())
     unknown_roles = sorted(set(models.roles) - {SUPERVISOR, "observer", *everyone.dialogs})
@@ -158,7 +161,7 @@ async def open_parts(
 
 @asynccontextmanager
 async def _completed(settings: Settings, speakers: Speakers, models: Models) -> AsyncIterator[Speakers]:
-    """Yield the speakers with their remote tools, as they fit into the windows of their models."""
+    """Yield the speakers with their remote tools, cut to the windows of their models."""
     unfit: list[ConfigError] = []
     async with with_served_tools(plugins_found(), speakers, unfit=unfit.append) as everyone:
         if openers(plugins_found()):
@@ -171,7 +174,7 @@ async def _completed(settings: Settings, speakers: Speakers, models: Models) -> 
 
 
 def make_models(settings: Settings, speakers: Speakers, override: str | None = None) -> Models:
-    """Make the models of all roles, with those that dialogs bring; `override` takes the place of every role's.
+    """Make the models of all roles, also those from dialogs; `override` takes the place of all of them.
 
     Raises:
         ConfigError: a model's name or key is wrong.
@@ -204,8 +207,8 @@ def hooked(models: Models, plug_ins: Mapping[str, Plugin]) -> Models:
     return models.each(lambda model: replace(model, around=hook))
 
 
-def discover_checked(settings: Settings) -> tuple[Speakers, dict[str, observers.Observer]]:
-    """Find every dialog and observer, and check them and the settings of the features that they use.
+def discover_checked(settings: Settings, *, tools: bool = True) -> tuple[Speakers, dict[str, observers.Observer]]:
+    """Find every dialog and observer, and check them, their `tools`, and the settings of the features that they use.
 
     Raises:
         ConfigError: a setting is wrong.
@@ -221,7 +224,8 @@ def discover_checked(settings: Settings) -> tuple[Speakers, dict[str, observers.
     speakers = equipped(speakers, plugins())
     if silent := unanswered(speakers, plugins()):
         raise ContractError(silent[0])
-    check_tools(speakers, complete=not openers(plugins()))
+    if tools:
+        check_tools(speakers, complete=not openers(plugins()))
     check_help(settings)
     speakers = observers.watched(speakers, watching)
     return speakers.with_defaults(settings.memory_forwarding, settings.silence), watching
@@ -238,7 +242,7 @@ async def check_reach(memory: Memory) -> None:
 
 
 def unanswered(speakers: Speakers, plug_ins: Mapping[str, Plugin]) -> list[str]:
-    """Return a line for each dialog that has an agent graph where no plug-in is on that runs those."""
+    """Return a line for each dialog with an agent graph, if no active plug-in runs agent graphs."""
     if any(plugin.agent_runner for plugin in plug_ins.values()):
         return []
     graphs = [speaker.name for speaker in speakers if speaker.agent]
@@ -269,24 +273,37 @@ def discover() -> tuple[Speakers, dict[str, observers.Observer]]:
 
 
 def check_tools(speakers: Speakers, *, complete: bool = True) -> None:
-    """Check every tool and its card; `complete` says that the speakers have all their tools.
+    """Check every tool and its card; `complete` means that the speakers have all their tools.
 
     Raises:
-        ContractError: one is broken; names the file or the tool.
+        ContractError: one breaks a rule; the message names the file or the tool.
     """
-    if problems := faults(speakers, languages(), complete=complete):
+    if problems := faults_of(speakers, complete=complete):
         others = f" (and {len(problems) - 1} more: python -m app check)" if len(problems) > 1 else ""
         raise ContractError(f"{problems[0]}{others}")
 
 
+def faults_of(speakers: Speakers, *, complete: bool) -> list[str]:
+    """Return the faults of tools, cards and prompts, and of the texts that only a plug-in reads.
+
+    `complete`: all tools are loaded; else a text may name a tool that is not loaded now.
+    """
+    lines = faults(speakers, languages(), complete=complete)
+    if lines or not complete:
+        return lines
+    schemas = {card.name: card.parameters for card in cards(speakers, ())}
+    checks = [plugin.check for plugin in plugins_found().values() if plugin.check]
+    return [fault for check in checks for fault in check(schemas)]
+
+
 def dialogs_of() -> Mapping[str, Dialog]:
-    """Return every dialog with what it declares, by name."""
+    """Return every dialog by name."""
     return parts_found()[0]
 
 
 def plugins_found() -> Mapping[str, Plugin]:
     """Return every plug-in, and every dialog after them, by name. Raises as `parts_found`."""
-    # Whoever looks for the dialogs reads PLUGINS and EXTENSIONS first.
+    # The search for dialogs reads PLUGINS and EXTENSIONS first.
     own = dialogs_of()
     return {**plugins(), **own}
 
@@ -295,7 +312,7 @@ def parts_found() -> tuple[dict[str, Dialog], dict[str, observers.Observer]]:
     """Load every dialog and observer, by name: shipped, of EXTENSIONS, and of installed packages.
 
     Raises:
-        ConfigError: EXTENSIONS or SHIPPED_DIALOGS is wrong, or two have the same name.
+        ConfigError: EXTENSIONS or SHIPPED_DIALOGS is wrong, or two parts have the same name.
         ContractError, PromptError: a dialog, observer or prompt breaks a rule.
     """
     use_extensions()
@@ -344,7 +361,7 @@ OPENAI_URL = "https://api.openai.com/v1"
 
 
 def make_file_reader(settings: Settings, assistant: Assistant) -> FileReader:
-    """Return what reads files; it hears if a model for that is set."""
+    """Return the reader of files; it reads speech if a model for that is set."""
     transcriber = None
     if settings.transcriber_model:
         own = settings.transcriber_base_url and str(settings.transcriber_base_url)
@@ -356,7 +373,7 @@ def make_file_reader(settings: Settings, assistant: Assistant) -> FileReader:
 
 
 THRESHOLDS_ITEM = ("application", "gate"), "thresholds"
-"""Where `calibrate` keeps the thresholds: `model`, `low`, `high`, and the `turns` and `switches` behind them."""
+"""The place of the thresholds from `calibrate`: `model`, `low`, `high`, and their `turns` and `switches`."""
 
 
 async def load_thresholds(store: BaseStore) -> Thresholds | None:

@@ -1,4 +1,4 @@
-"""The values of forms as people write them: dates, numbers, amounts of money, lists, choices by another name."""
+"""The values of forms in people's own writing: dates, numbers, amounts of money, lists, choices by another name."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,13 +14,13 @@ from agents.language.schedule.grammar import words as moment_words
 from agents.language.schedule.parser import moment
 from agents.language.text.stems import stems
 from agents.language.text.vocabulary import is_said, small_words
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from agents.toolkit.questions.form import permitted
 from agents.toolkit.services import FieldReader
 from prompts import form_texts, language
 
 Names = Mapping[str, Sequence[str]]
-"""By permitted value, the words that also mean it: `values.Friday = ["fri"]` of a field in its form's texts."""
+"""The synonyms of permitted values, by value: `values.Friday = ["fri"]` of a field in its form's texts."""
 LONG_AGO = datetime(1900, 1, 1, tzinfo=UTC)
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _BETWEEN = re.compile(r"[,;\n，、；]")
@@ -29,7 +29,7 @@ _SPACES = re.compile(r"[ \xa0']")
 
 
 class WrittenFields(FieldReader):
-    """Reads values of forms, whoever asks for them."""
+    """Reads the values of forms, for dialogs and tools alike."""
 
     def fitting(self, form: type[BaseModel], owner: str, lang: str, values: Json, now: datetime) -> Json:
         """Return values in the kinds of their fields: "a, b" as a list, "Fri" as "Friday", "1 200 €" as 1200."""
@@ -40,7 +40,7 @@ class WrittenFields(FieldReader):
 
 
 def _fitting(value: object, annotation: object, names: Names, lang: str, now: datetime) -> object:
-    """Return a value in the kind of its field; one that is not understood stays as it is, for the form to refuse."""
+    """Return a value in the kind of its field; an unknown value stays as it is, and the form refuses it."""
     kinds = {annotation, *get_args(annotation)} - {NoneType}
     if entries := next((kind for kind in kinds if get_origin(kind) is list), None):
         parts = [part.strip() for part in _BETWEEN.split(value) if part.strip()] if isinstance(value, str) else value
@@ -59,8 +59,8 @@ def _fitting(value: object, annotation: object, names: Names, lang: str, now: da
 
 
 def _moment(text: str, kind: type, lang: str, now: datetime) -> object:
-    """Return the date or the time that a text names: to come or, with its year, past; else the text."""
-    # A day is meant from its beginning on, so that today is one.
+    """Return the date or the time in a text: a future one or, with its year, a past one; else the text."""
+    # A day counts from its beginning, so that today counts as a future day.
     begins = [now if kind is not date else now.replace(hour=0, minute=0, second=0, microsecond=0)]
     begins += [LONG_AGO.astimezone(now.tzinfo)] if _YEAR.search(text) else []
     readings = (moment(text, lang, begin, zone_of(now)) for begin in begins)
@@ -71,7 +71,7 @@ def _moment(text: str, kind: type, lang: str, now: datetime) -> object:
 
 
 def _amount(text: str, lang: str) -> str:
-    """Return the one number that a text says beside a word at most ("1 200,50 €", "twenty people"), else the text."""
+    """Return the only number of a text with at most one more word ("1 200,50 €", "twenty people"), else the text."""
     lexicon = moment_words(lang)
     figured = lexicon.figured(text.lower())
     if (spelled := lexicon.number(figured)) is not None:

@@ -15,17 +15,17 @@ from agents.memory.digests import KEYED, key_beside
 from app.composition import plugins_found, tables_of
 
 AT_ONCE = 200
-"""Rows that are copied in one transaction."""
+"""The number of rows that one transaction copies."""
 BEGUN = "unfinished migration"
-"""An owner without tables: it stands in a database until the copy is whole."""
+"""An owner without tables, as a mark in the database until the copy is whole."""
 VERSIONS = "SELECT owner, version FROM owners"
 Tell = Callable[[int, int, str], None]
-"""Is told how many rows of how many are copied, and which table is at hand."""
+"""Gets the number of copied rows, the number of all rows, and the present table."""
 
 
 @dataclass(frozen=True)
 class CopiedTable:
-    """A table: its columns, those that identify a row, and whether the database gives each new row a number."""
+    """A table: its columns, its key, and whether the database gives each new row a number."""
 
     name: str
     columns: Sequence[str]
@@ -48,7 +48,7 @@ class CopiedTable:
         return f"{sql}{behind} ORDER BY {key} LIMIT {AT_ONCE}"
 
     def add(self, rows: Sequence[Row], session: Session) -> None:
-        """Write rows; all that the table has, if nothing identifies a row."""
+        """Write rows; in a table without a key, in place of all its rows."""
         if not self.key:
             session.execute(f"DELETE FROM {self.name}")
         marks = ", ".join("?" * len(self.columns))
@@ -56,9 +56,9 @@ class CopiedTable:
 
 
 async def copy(source: Backend, target: Backend, others: Sequence[Tables], tell: Tell) -> Mapping[str, int]:
-    """Copy all that is in one database to another one, and go on where a former copy was cut off.
+    """Copy all rows of one database to another, and continue a former copy that was cut off.
 
-    The source is only read. Nothing else may use either of them meanwhile. `others` are tables of neither the engine
+    The source is only read. Nothing else may use either database meanwhile. `others` are tables of neither the engine
     nor a dialog. Returns the number of rows by table.
 
     Raises:
@@ -92,13 +92,13 @@ async def copy(source: Backend, target: Backend, others: Sequence[Tables], tell:
 
 
 async def _owners_there(old: Connection, owners: Sequence[Tables], left: Collection[str]) -> list[Tables]:
-    """Return the owners whose tables the source has, but those that are left. Raises UsageError: a version differs."""
+    """Return the owners of the source's tables, except the `left` ones. Raises UsageError: a version differs."""
     tables_by_owner = {tables.owner: tables for tables in owners}
     rows: list[tuple[str, int]] = await old.execute(VERSIONS)
     versions = {owner: version for owner, version in rows if owner not in (BEGUN, *left)}
     if strangers := sorted(versions.keys() - tables_by_owner.keys()):
         raise UsageError(f"The database holds tables of {', '.join(strangers)}, which this program does not have.")
-    behind = sorted(owner for owner, version in versions.items() if version != len(tables_by_owner[owner].steps))
+    behind = sorted(owner for owner, version in versions.items() if version != len(tables_by_owner[owner].migrations))
     if behind:
         raise UsageError(
             f"The tables of {', '.join(behind)} are of an older version; open it once with `python -m app threads`."
@@ -107,7 +107,7 @@ async def _owners_there(old: Connection, owners: Sequence[Tables], left: Collect
 
 
 def described(owners: Sequence[Tables]) -> list[CopiedTable]:
-    """Return the tables of these owners, as an empty SQLite database describes them."""
+    """Return the tables of these owners, from the schema of an empty SQLite database."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as empty:
         for owner in owners:
             migrate(owner, empty)
@@ -123,7 +123,7 @@ def _described_table(name: str, empty: sqlite3.Connection) -> CopiedTable:
 
 
 async def _begin(new: Connection, tables: Sequence[CopiedTable]) -> None:
-    """Mark the target as begun. Raises UsageError if it holds something that no copy has brought."""
+    """Mark the target as begun. Raises UsageError if it holds rows that no copy has brought."""
 
     def begin(session: Session) -> bool:
         if session.execute("SELECT 1 FROM owners WHERE owner = ?", (BEGUN,)).fetchone():
@@ -138,7 +138,7 @@ async def _begin(new: Connection, tables: Sequence[CopiedTable]) -> None:
 
 
 async def _copied(table: CopiedTable, old: Connection, new: Connection) -> AsyncIterator[int]:
-    """Copy the rows that the target lacks; yield how many are there already, and then how many each time."""
+    """Copy the rows that the target lacks; yield the number of rows it has, and then the number of each batch."""
     place: Sequence[Row] = []
     if table.key:
         place = await new.execute(table.place)

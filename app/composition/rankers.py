@@ -1,4 +1,4 @@
-"""The rankers of tools and what was read of their cards: kept beside the database, and ready before they are needed."""
+"""The rankers of tools and the readings of their cards: kept beside the database, and ready before their first use."""
 
 import asyncio
 import hashlib
@@ -18,14 +18,14 @@ from agents.language.tool_ranker import linear_model, ranker
 from agents.language.tool_ranker.linear_model import Linear, Space
 from agents.language.tool_ranker.ranker import Card, Reading, ToolRanker, ranker_of
 from agents.nodes.shortcut import cards_of_all
-from agents.toolkit.shelf import shelves
 from agents.toolkit.speaker import Speakers
+from agents.toolkit.tool_search import tool_searches
 from prompts import language, languages
 
 AFTER = 1.0
-"""Seconds after which what is not kept yet is trained: the door opens first."""
+"""Seconds until the training of missing rankers: the door opens first."""
 MOST_KEPT = 12
-"""Files that are kept; the oldest one goes for the next."""
+"""The most kept files; the oldest one goes for the next."""
 
 
 def keep_beside(database: Path) -> None:
@@ -35,7 +35,7 @@ def keep_beside(database: Path) -> None:
 
 
 def kept_ranker(folder: Path, cards: Sequence[Card]) -> ToolRanker:
-    """Return the ranker of these cards: the one that is kept in the folder, or one that is trained now and kept."""
+    """Return the ranker of these cards: the kept one of the folder, or one that is trained and kept now."""
     file = _file(folder, repr(cards), linear_model, stems)
     with suppress(OSError, ValueError):
         return ToolRanker(cards, unpacked(file.read_bytes()))
@@ -45,7 +45,7 @@ def kept_ranker(folder: Path, cards: Sequence[Card]) -> ToolRanker:
 
 
 def kept_readings(folder: Path, phrases: Collection[str]) -> Mapping[str, Reading]:
-    """Return the words and stems of phrases: those that are kept in the folder, or those that are made now and kept."""
+    """Return the words and stems of phrases: the kept ones of the folder, or those that are made and kept now."""
     known = [[lang, asdict(language(lang))] for lang in languages()]
     file = _file(folder, repr([known, sorted(phrases)]), ranker, stems)
     with suppress(OSError, ValueError, zlib.error):
@@ -58,13 +58,13 @@ def kept_readings(folder: Path, phrases: Collection[str]) -> Mapping[str, Readin
 
 
 def _file(folder: Path, about: str, *makers: ModuleType) -> Path:
-    """Return the file of what these modules make of a text."""
+    """Return the file for the result of these modules on a text."""
     sources = (Path(str(module.__file__)).read_bytes() for module in makers)
     return folder / hashlib.sha256(b"".join([*sources, about.encode()])).hexdigest()
 
 
 def _keep(file: Path, data: bytes) -> None:
-    """Write a file, and let the oldest of its folder go; where it cannot be kept, it is made again."""
+    """Write a file, and delete the oldest of a full folder; a file that cannot be written is made again."""
     with suppress(OSError):
         file.parent.mkdir(exist_ok=True)
         part = file.with_suffix(f".{os.getpid()}")
@@ -82,7 +82,7 @@ def packed(space: Space, linear: Linear) -> bytes:
 
 
 def unpacked(data: bytes) -> tuple[Space, Linear]:
-    """Return the model that `packed` has made bytes of. Raises ValueError if they are broken."""
+    """Return the model from its bytes, as `packed` made them. Raises ValueError if they are broken."""
     end = 8 + int.from_bytes(data[4:8])
     if zlib.crc32(data[4:]).to_bytes(4) != data[:4]:
         raise ValueError("a broken model")
@@ -95,11 +95,14 @@ def unpacked(data: bytes) -> tuple[Space, Linear]:
 
 @asynccontextmanager
 async def prepared(speakers: Speakers, *, direct: bool) -> AsyncIterator[None]:
-    """Train during the block what is not kept yet, beside everything else."""
+    """Train the missing rankers during the block, beside everything else."""
 
     async def train() -> None:
         await asyncio.sleep(AFTER)
-        for cards in (*(shelf.cards for shelf in shelves(speakers).values()), cards_of_all(speakers, direct=direct)):
+        for cards in (
+            *(tool_search.cards for tool_search in tool_searches(speakers).values()),
+            cards_of_all(speakers, direct=direct),
+        ):
             await asyncio.to_thread(ranker_of, cards)
 
     training = asyncio.create_task(train())

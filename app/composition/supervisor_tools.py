@@ -1,4 +1,4 @@
-"""The tools that the supervisor has in every application: the time, what it can do, the language."""
+"""The supervisor's tools in every application: the time, the assistant's abilities, the language."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ from langgraph.types import Command
 from pydantic import AfterValidator, Field
 
 from agents.memory.preferences import Preferences
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from agents.toolkit.context import Runtime, present, zone_of
 from agents.toolkit.traits import traits
 from agents.toolkit.undo import SETTINGS, enter_setting
@@ -35,7 +35,7 @@ async def abilities(runtime: Runtime) -> str:
 
 
 def ability(name: str, use: str, lang: str) -> str:
-    """Return what can be done in a dialog: in its own words for the user if it has some, else as it is described."""
+    """Return the ability of a dialog: in its own words for the user if it has some, else from its description."""
     able = table(f"{name}/phrases", lang).get("able")
     return str(able or f"{title_of(name, lang).replace('_', ' ')}: {use.removeprefix('Used for ').rstrip('.')};")
 

@@ -1,4 +1,4 @@
-"""Ask model servers how much text a model takes and how many requests run at once, where they tell it."""
+"""Ask model servers for the window of a model and the number of parallel requests, where they tell it."""
 
 import asyncio
 import json
@@ -10,39 +10,39 @@ from dataclasses import asdict, dataclass
 import httpx
 import jmespath
 
-from agents.conversation.room import fitted
+from agents.conversation.context_window import fitted
 from agents.models import Model, Models
 from agents.sources.web.ssrf import BodyRefused, read_body
 from agents.toolkit.speaker import Speakers
 from app.presentation.texts import say
 
 PATIENCE = 1.5
-"""Seconds that a server may take for an answer."""
+"""The most seconds for a server's answer."""
 LARGEST = 1_000_000
-"""Bytes of an answer that are read."""
+"""The most bytes of an answer that are read."""
 SMALLEST = 512
-"""Tokens; a smaller number is no window."""
+"""The least tokens of a window; a smaller number is none."""
 SIZES = ("max_model_len", "loaded_context_length", "context_length", "context_window")
 """The names under which servers list the windows of their models."""
 OLLAMA, OLLAMA_WINDOW = "http://127.0.0.1:11434", 4096
-"""Where Ollama is, and what it loads a model with, unless it is told otherwise."""
+"""Ollama's default address, and its default window in tokens."""
 NUM_CTX = re.compile(r"^num_ctx\s+(\d{3,8})$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class ServerFacts:
-    """What a server tells; None: it does not."""
+    """The facts from a server; None: it does not tell."""
 
     window: int | None = None
-    """Tokens of a prompt and its reply."""
+    """The most tokens of a prompt and its reply together."""
     slots: int | None = None
-    """Requests that run at once."""
+    """The most requests that run at once."""
     is_ollama: bool = False
-    """Whether it is Ollama, which cuts a prompt that is too long without a word."""
+    """Whether the server is Ollama, which cuts a long prompt silently."""
 
 
 async def fetch(client: httpx.AsyncClient, url: str, key: str | None, body: object = None) -> object:
-    """Return the JSON that an address answers with, to a GET or to a POST of `body`; None if there is none."""
+    """Return the JSON answer of an address to a GET, or to a POST of `body`; None if there is none."""
     headers = {"Accept-Encoding": "identity", **({"Authorization": f"Bearer {key}"} if key else {})}
     with suppress(httpx.HTTPError, httpx.InvalidURL, BodyRefused, ValueError, RecursionError):
         # No redirect is followed, since it could lead the key elsewhere.
@@ -52,7 +52,7 @@ async def fetch(client: httpx.AsyncClient, url: str, key: str | None, body: obje
 
 
 async def facts_of(base_url: str, model: str, key: str | None) -> ServerFacts:
-    """Return what the server of a model tells: llama.cpp, vLLM, Ollama, and those that list it with their models."""
+    """Return the facts from a model's server: llama.cpp, vLLM, Ollama, or one that lists them with its models."""
     base_url = base_url.rstrip("/")
     root = base_url.removesuffix("/v1")
     async with httpx.AsyncClient(timeout=PATIENCE) as client:
@@ -75,9 +75,9 @@ async def facts_of(base_url: str, model: str, key: str | None) -> ServerFacts:
 
 
 async def fitting(speakers: Speakers, models: Models, lang: str) -> tuple[Speakers, list[str]]:
-    """Return the speakers as they fit into the windows of their models, and a line for each that does not.
+    """Return the speakers cut to the windows of their models, and a line for each that does not fit.
 
-    Servers at addresses of their own, and Ollama, are asked how large the windows are.
+    Servers at addresses of their own, and Ollama, are asked for the windows.
     """
     cuts = await asyncio.gather(*(_ask(model, lang) for model in models if address_of(model)))
     speakers, misfits = fitted(speakers, models, lang)
@@ -87,7 +87,7 @@ async def fitting(speakers: Speakers, models: Models, lang: str) -> tuple[Speake
 
 
 def address_of(model: Model) -> str:
-    """Return the address at which a model's server may be asked about itself, or nothing."""
+    """Return the address for questions about a model's server; empty if there is none."""
     if model.sends_window:
         address = getattr(model.chat, "base_url", None) or os.environ.get("OLLAMA_HOST") or OLLAMA
         return str(address if "://" in address else f"http://{address}")
@@ -95,7 +95,7 @@ def address_of(model: Model) -> str:
 
 
 async def _ask(model: Model, lang: str) -> str:
-    """Ask a model's server for the window, unless it is set; return what is to be said of one that is not kept."""
+    """Ask a model's server for the window, unless it is set; return a warning if the server cuts at a smaller one."""
     facts = await facts_of(address_of(model), model.name.partition(":")[2], model.key)
     window = facts.window or (OLLAMA_WINDOW if facts.is_ollama else None)
     size = model.window.size = model.window.size or window
@@ -105,7 +105,7 @@ async def _ask(model: Model, lang: str) -> str:
 
 
 def _entry(entries: object, model: str) -> object:
-    """Return the entry of a model in a list of models; a server with a single one may call it anything."""
+    """Return the entry of a model in a list of models; the only entry of a list may have any name."""
     listed = entries if isinstance(entries, list) else []
     named = (entry for entry in listed if model in (jmespath.search("[id, name, model]", entry) or ()))
     return next(named, listed[0] if len(listed) == 1 else None)

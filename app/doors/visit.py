@@ -11,14 +11,14 @@ from agents.events import CUT, REBUILT, RETRY, Error, Event, Interrupt, ModelEnd
 from agents.models import FREE
 from agents.toolkit.questions import CHOICE
 from app.assistant import Assistant, Turn
-from app.assistant.closing import TERMINAL
 from app.assistant.file_reader import FileReader
+from app.assistant.outcome_store import TERMINAL
 from app.process.exit_codes import FAILED, INTERRUPTED, TROUBLE, WAITING
 
 STOP_AGAIN = 0.05
-"""Seconds until a turn that has not begun is told again to stop."""
+"""Seconds until the next order to stop a turn that has not begun."""
 PATIENCE = 10.0
-"""Seconds that a turn may take to begin before it can be stopped, and that a stopped turn may take to be stored."""
+"""The most seconds until a turn begins and can be stopped, and until a stopped turn is stored."""
 
 
 class Screen(Protocol):
@@ -33,54 +33,54 @@ class Screen(Protocol):
 
 
 class Door(Protocol):
-    """Plays the turns of a visit where the user sees them."""
+    """Plays the turns of a visit before the user's eyes."""
 
     name: str
-    """The kind of the door, which decides which commands are offered: "repl", "messenger" or "page"."""
+    """The kind of the door, which decides on its commands: "repl", "messenger" or "page"."""
     is_traced: bool
-    """Whether the user is shown a trace of every turn."""
+    """Whether the user sees a trace of every turn."""
     has_pages: bool
-    """Whether the screen is small, so that long texts are shown in pages."""
+    """Whether the door shows long texts in pages, for a small screen."""
 
     async def play(self, turn: Turn, note: Callable[[Event], None]) -> bool:
         """Show a turn to its end and pass its events to `note`; return False if the user stopped it."""
 
     async def stop(self, thread: str) -> bool:
-        """Stop the answer that is being made; False if there is none."""
+        """Stop the running answer; False if there is none."""
 
     async def begin(self, visit: "Visit", name: str) -> str:
-        """Return the thread of another conversation of the user: a new one, or the one that is called so here."""
+        """Return the thread of another conversation of the user: a new one, or the one of this name."""
 
     def named(self, thread: str) -> str:
-        """Return the thread of that name here; empty if nobody can go to it from here."""
+        """Return the name of a thread at this door; empty if the user cannot go to it from here."""
 
     def here(self, thread: str, lang: str) -> str:
-        """Return a word on the current place, if the door shows it nowhere else."""
+        """Return a remark on the current conversation, if the door shows it nowhere else."""
 
     async def whisper(self, text: str, lang: str) -> str:
-        """Tell the user what nobody else may read; return the answer for this place."""
+        """Send the user a private text; return the answer for this place."""
 
     async def hand(self, name: str, content: str, lang: str) -> str:
-        """Hand the user a document, and return a word about it."""
+        """Hand the user a document, and return a remark about it."""
 
 
 @dataclass
 class Visit:
-    """One user's visit: the doors and the slash commands read it, and may change it."""
+    """One user's visit; doors and slash commands read it, and may change it."""
 
     assistant: Assistant
     door: Door
     thread: str
     user: str | None = None
     lang: str | None = None
-    """The language to ask for; None leaves it to the thread."""
+    """The language of the visit's turns; None leaves it to the thread."""
     is_shared: bool = False
     is_open: bool = True
     reader: FileReader | None = None
-    """Reads the files that go with a message; None where no file can."""
+    """Reads the files beside a message; None where there can be none."""
     files: list[Path] = field(default_factory=list)
     speaker: str | None = None
-    """The dialog in charge, as far as this visit has seen."""
+    """The active dialog, as far as this visit has seen."""
     question: Interrupt | None = None
     """The open question of a tool, as far as this visit has seen."""
     input_tokens: int = 0
@@ -89,7 +89,7 @@ class Visit:
 
     @property
     def owner(self) -> str:
-        """The user whose visit this is."""
+        """The user of the visit."""
         return self.user or self.thread
 
     async def state(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class Visit:
         """Play the answer to the open question, as far as this visit has seen; None if the text is no answer."""
         if self.question is None or not await self.assistant.fits(self.thread, self.owner, text):
             return None
-        # Somebody else may have answered meanwhile, and the next question may look the same.
+        # Another process may have answered meanwhile, and the next question may look the same.
         id = f"{uuid.uuid4().hex}#{self.question.id}"
         return await self.play(self.turn(text, source=CHOICE, id=id))
 
@@ -112,14 +112,14 @@ class Visit:
         return Turn(thread=self.thread, text=text, user=self.user, lang=self.lang, device=TERMINAL, **fields)
 
     async def play(self, turn: Turn) -> int:
-        """Show a turn to its end and return the exit code that tells how it went.
+        """Show a turn to its end and return the exit code for its outcome.
 
         Raises UsageError if the turn's id was used for another text.
         """
         self._code = 0
         is_over = await self.door.play(turn, self._note)
         if self.lang is not None:
-            # The user may have asked for another language than the one to begin with.
+            # The user may have asked for another language since the beginning.
             self.lang = (await self.state()).get("lang") or self.lang
         return self._code if is_over else INTERRUPTED
 
@@ -146,9 +146,9 @@ async def stop_when_begun(
     *,
     after_tools: bool = False,
 ) -> bool:
-    """Stop the answer in a thread, even if its turn still waits; False if there is none.
+    """Stop the running answer of a thread, even if its turn still waits; False if there is none.
 
-    With a user only an answer to them. `after_tools` as in `Assistant.stop`.
+    `user` limits this to an answer to that user. `after_tools` as in `Assistant.stop`.
     """
     for _ in range(round(PATIENCE / STOP_AGAIN)):
         if is_over():

@@ -1,4 +1,4 @@
-"""What is wrong with the texts that a turn will read: their encoding, their TOML, and the fields that forms name."""
+"""Faults of the texts that a turn will read: in their encoding, their TOML, and the fields of forms."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,16 +10,18 @@ from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of
 from prompts import FALLBACK, PromptError, files, form_texts, languages, named, read_text, read_toml
 
+PARTS = ("label", "question", "examples")
+"""The texts of a form's field."""
 SLOT = re.compile(r"\{([^{}]*)\}")
 
 
 def unreadable() -> list[str]:
-    """Return a line for each text of each language that cannot be read."""
+    """Return a line for each unreadable text of each language."""
     return [fault for lang in languages() for path in paths(lang) if (fault := _fault_of(path))]
 
 
 def paths(lang: str) -> list[Path]:
-    """Return every text of a language, those of extensions too."""
+    """Return every text file of a language, also those of extensions."""
     return [folder / lang / name for name, folder in files(lang, "**/*").items() if name.suffix in (".md", ".toml")]
 
 
@@ -32,7 +34,7 @@ def _fault_of(path: Path) -> str:
 
 
 def of_forms(speakers: Speakers, lang: str) -> Iterator[str]:
-    """Yield what is wrong with the texts of forms: fields that do not exist."""
+    """Yield the faults of the texts of forms: fields that do not exist, parts that nothing reads."""
     for name, form in _forms(speakers).items():
         yield from _of_form(f"{name}/form.toml", name, form, lang)
     for tool in {tool.name: tool for speaker in speakers for tool in speaker.tools}.values():
@@ -42,7 +44,7 @@ def of_forms(speakers: Speakers, lang: str) -> Iterator[str]:
 
 
 def unasked(speakers: Speakers) -> Iterator[str]:
-    """Yield the fields of dialogs' forms that have no question of their own; the user is asked for them by name."""
+    """Yield the fields of dialogs' forms without a question of their own; the user is asked for them by name."""
     for name, form in _forms(speakers).items():
         texts: Mapping[str, Mapping[str, object]] = form_texts(name, FALLBACK)
         bare = [key for key in form.model_fields if not texts.get(key, {}).get("question")]
@@ -67,6 +69,14 @@ def _of_form(file: str, name: str, form: type[BaseModel], lang: str) -> Iterator
         yield from (
             f"{place}: an example names {{{slot}}}, no field; there are: {there_are}" for slot in slots - fields
         )
+        unread = {(key, part) for key, entry in texts.items() for part in _parts(entry) if part not in PARTS}
+        yield from (
+            f"{place}: nothing reads {part!r} of {key!r}; there are: {', '.join(PARTS)}" for key, part in sorted(unread)
+        )
+
+
+def _parts(entry: object) -> list[str]:
+    return [*entry] if isinstance(entry, Mapping) else []
 
 
 def _examples(entry: object) -> list[object]:

@@ -1,4 +1,4 @@
-"""Texts as doors show them: sentences of our own, and models' answers with numbered sources and lists."""
+"""Texts for doors: sentences of our own, and models' answers with numbered sources and lists."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,10 +9,11 @@ from agents.events import ShownImage
 from agents.events.views import MOST_ENTRIES, CardList, Entry, is_web
 from agents.language.text.clean import clean
 from agents.state.citations import Citation, CitedSource
-from prompts import sentence, table
+from prompts import FALLBACK, sentence, table
+from prompts import files as prompt_files
 
-# Markdown would take "[1][2]" for a link. A number is drawn in signs of the private use area meanwhile: each is as wide
-# as the sign it stands for, in a terminal and in UTF-16.
+# Markdown would take "[1][2]" for a link. So a number is drawn in signs of the private use area: each is as wide as the
+# sign that it replaces, in a terminal and in UTF-16.
 _BASE = 0xE100
 _STAND_INS = {ord(sign): _BASE + ord(sign) for sign in "[]0123456789"}
 _SIGNS = {stand_in: sign for sign, stand_in in _STAND_INS.items()}
@@ -25,24 +26,24 @@ LONGEST_TITLE = 120
 
 @dataclass(frozen=True)
 class Reference:
-    """A source as people see it; `url` is empty where there is nothing on the web to open."""
+    """A source for readers; `url` is empty where there is nothing on the web to open."""
 
     number: int
-    """The number that people see, from 1."""
+    """The shown number, from 1."""
     title: str
     place: str
-    """The address, or where it stands in the user's own documents; empty where the title says it."""
+    """The address, or the place in the user's own documents; empty where the title says it."""
     url: str
 
 
 def references(citations: Sequence[Citation]) -> list[Reference]:
-    """Return the sources that a text cites, each once, in the order of their numbers."""
+    """Return the sources of a text's citations, each once, in the order of their numbers."""
     cited = {each["number"]: each for each in citations}
     return [_reference(number, source) for number, source in sorted(cited.items())]
 
 
 def listed(citations: Sequence[Citation]) -> list[str]:
-    """Return the sources that a text cites as lines of plain text; none for a text that cites nothing."""
+    """Return the sources of a text's citations as lines of plain text; none without citations."""
     rows = ((f"[{cited.number}] {cited.title}", cited.place) for cited in references(citations))
     return [" — ".join(filter(None, row)) for row in rows]
 
@@ -53,7 +54,7 @@ def with_list(text: str, citations: Sequence[Citation]) -> str:
 
 
 def marked(text: str, citations: Sequence[Citation]) -> str:
-    """Return a text whose citations Markdown leaves alone; `numbers` finds them in what it makes of the text."""
+    """Return a text whose citations Markdown leaves alone; `numbers` finds them in the drawn text."""
     signs = _FOREIGN.sub("\ufffd", text)
     parts, done = [], 0
     for each in citations:
@@ -65,18 +66,18 @@ def marked(text: str, citations: Sequence[Citation]) -> str:
 
 
 def numbers(drawn: str) -> Iterator[tuple[int, int, int]]:
-    """Yield the citations in a text that was `marked` and drawn: the number from 0, where it begins, where it ends."""
+    """Yield the citations in a text that was `marked` and drawn: the number from 0, its beginning and its end."""
     for match in _NUMBER.finditer(drawn):
         yield int(unmarked(match[1])) - 1, match.start(), match.end()
 
 
 def unmarked(drawn: str) -> str:
-    """Return a drawn text as it reads."""
+    """Return a drawn text with its real signs."""
     return drawn.translate(_SIGNS)
 
 
 def addresses(citations: Sequence[Citation]) -> Mapping[int, str]:
-    """Return the web addresses of the sources that a text cites, by number from 0."""
+    """Return the web addresses of a text's cited sources, by number from 0."""
     return {reference.number - 1: reference.url for reference in references(citations) if reference.url}
 
 
@@ -99,12 +100,12 @@ def _reference(number: int, source: CitedSource) -> Reference:
 
 
 def one_line(text: str, longest: int) -> str:
-    """Return a text on one line that is safe to show, cut behind so many characters."""
+    """Return a text as one safe line, cut behind so many characters."""
     return shortened(" ".join(clean(text).split()), longest)
 
 
 def shortened(text: str, longest: int) -> str:
-    """Return a text, cut where it has more than so many characters."""
+    """Return a text, cut to so many characters."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
@@ -118,18 +119,27 @@ def say(key: str, lang: str, /, **variables: object) -> str:
 
 
 def tool_title(tool: str, speaker: str, lang: str) -> str:
-    """Return what a tool of a speaker does, as the user is told it while it runs."""
-    tables = [table(file, lang) for file in (f"{speaker}/confirm", "confirm")]
-    titles = (texts.get(section, {}).get(tool) for texts in tables for section in ("steps", "titles"))
-    title = next(filter(None, titles), None)
+    """Return the user's title of a running tool; a dialog's own title counts for all speakers."""
+    title = next(filter(None, (_title(tool, file, lang) for file in _tables_of_titles(speaker))), None)
     return clean(str(title or tool.replace("_", " ").capitalize()))
+
+
+def _tables_of_titles(speaker: str) -> Iterator[str]:
+    yield from (f"{speaker}/confirm", "confirm")
+    for path in prompt_files(FALLBACK, "*/confirm.toml"):
+        yield path.with_suffix("").as_posix()
+
+
+def _title(tool: str, file: str, lang: str) -> object:
+    texts = table(file, lang)
+    return next(filter(None, (texts.get(section, {}).get(tool) for section in ("steps", "titles"))), None)
 
 
 _ENTRY = re.compile(r"^(\s*)(\d+)([.)]) ")
 
 
 def numbers_kept(text: str) -> str:
-    """Return Markdown in which the numbers of a list with gaps are escaped, so that they stand as they are."""
+    """Return Markdown in which the numbers of a list with gaps are escaped, so that they stay."""
     kept: list[str] = []
     for is_list, run in groupby(text.split("\n"), key=lambda line: _ENTRY.match(line) is not None):
         lines = list(run)

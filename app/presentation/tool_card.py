@@ -1,9 +1,10 @@
-"""Tool cards: all there is to review of a tool, from its code (signature, traits) and its texts (`prompts/`)."""
+"""Tool cards, for the review of a tool: its code (signature, traits) and its texts (`prompts/`)."""
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from string import Template
 
@@ -12,16 +13,17 @@ from langchain_core.tools import BaseTool
 from agents.errors import UsageError
 from agents.events.views import KINDS
 from agents.language.identifiers import Schema, shown
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from agents.toolkit.descriptions import LONGEST_DESCRIPTION, ORIGINAL, own_texts, parameters, texts_of, translation_of
 from agents.toolkit.handover_tools import hand_back
 from agents.toolkit.json_schema import SAFE_NAME
 from agents.toolkit.result import schema_of
-from agents.toolkit.shelf import FINDING, tools_of
 from agents.toolkit.speaker import Speaker, Speakers
+from agents.toolkit.tool_search import FINDING, tools_of
 from agents.toolkit.traits import Traits, traits_of
 from app.extensions import plugins
 from app.presentation.text_files import of_forms, paths, unasked, unreadable
+from app.presentation.texts import say
 from app.process.files import replace_file
 from prompts import FALLBACK, PromptError, card, card_file, carded, files, lacking, named, prompt, read_text, translated
 
@@ -29,33 +31,33 @@ PLAIN_TRAITS = (
     *("effect", "repeatable", "transaction", "permission"),
     *("view", "volatile", "shortcut", "always", "irreversible"),
 )
-"""Traits that stand on a card as they are."""
+"""The traits that a card shows unchanged."""
 MOST_OPENINGS = 6
 HAND_OVER = "hand-over"
-"""The kind of a tool that is not run: it passes the conversation on."""
+"""The kind of a tool that is not run: it hands the conversation over."""
 Owned = tuple[Speaker, BaseTool]
-"""A tool, and who has it."""
+"""A tool, and its speaker."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToolCard:
-    """A tool as a person reviews it."""
+    """A tool, for a person's review."""
 
     name: str
     owners: Sequence[str]
     source: str
-    """Where a remote tool is described; empty for a function here."""
+    """The place of a remote tool's description; empty for a function here."""
     kind: str
     """The kind of its traits, or `HAND_OVER`."""
     traits: Traits
     descriptions: Mapping[str, str]
-    """By language: what a model is told."""
+    """The descriptions for models, by language."""
     examples: Mapping[str, Sequence[str]]
-    """By language: what people say who want it."""
+    """Example messages of users who want the tool, by language."""
     parameters: Schema
-    """A JSON schema as the model sees it; trusted values are not in it."""
+    """The JSON schema for the model, without trusted values."""
     result: Schema
-    """The JSON schema of what comes back; empty for a sentence."""
+    """The JSON schema of the result; empty for a sentence."""
 
     def plain(self) -> Json:
         """Return the card as a JSON object; `again_after_s` is in seconds, and 0 without a key."""
@@ -66,7 +68,7 @@ class ToolCard:
 
 
 def cards(speakers: Speakers, languages: Sequence[str]) -> list[ToolCard]:
-    """Return the card of every tool; one that several speakers have is one card with the parameters of all."""
+    """Return the card of every tool; a tool of several speakers is one card with the parameters of all."""
     passing = {hand_back.name, *(dialog.tool for dialog in speakers.dialogs.values())}
     return [_card(owned, languages, passing=name in passing) for name, owned in owned_tools(speakers).items()]
 
@@ -81,14 +83,19 @@ def owned_tools(speakers: Speakers) -> dict[str, list[Owned]]:
 
 
 def openings(speakers: Speakers, lang: str) -> list[str]:
-    """Return a sentence to begin with for each dialog: the first example on its card; none where it has no example."""
+    """Return an opening sentence for each dialog: the first example on its card; none where it has no example."""
+    return list(openings_by_dialog(speakers, lang).values())[:MOST_OPENINGS]
+
+
+def openings_by_dialog(speakers: Speakers, lang: str) -> dict[str, str]:
+    """Return the opening sentence of each dialog that has one."""
     examples = {tool.name: texts_of(tool, lang)[1] for tool in tools_of(speakers.supervisor, speakers)}
-    firsts = [next(iter(examples.get(dialog.tool, ())), "") for dialog in speakers.dialogs.values()]
-    return [first[0].upper() + first[1:] for first in firsts if first and "{" not in first][:MOST_OPENINGS]
+    firsts = {name: next(iter(examples.get(dialog.tool, ())), "") for name, dialog in speakers.dialogs.items()}
+    return {name: first[0].upper() + first[1:] for name, first in firsts.items() if first and "{" not in first}
 
 
 def slots(owned: Sequence[Owned]) -> list[str]:
-    """Return what an example may have in braces: the parameters of the tools that share a card."""
+    """Return the slots for an example's braces: the parameters of the tools that share a card."""
     return list(dict.fromkeys(name for _, tool in owned for name in translation_of(tool).schema["properties"]))
 
 
@@ -109,7 +116,7 @@ def _card(owned: Sequence[Owned], languages: Sequence[str], *, passing: bool) ->
 
 
 def _together(schemas: Sequence[Schema]) -> Schema:
-    """Return a schema with the properties of all; what one of them does without is not required."""
+    """Return a schema with the properties of all; a property that one of them does not require is not required."""
     merged = {name: value for name, value in schemas[0].items() if name not in ("title", "description", "required")}
     merged["properties"] = {name: value for schema in schemas for name, value in schema["properties"].items()}
     first, *others = [schema.get("required", ()) for schema in schemas]
@@ -122,7 +129,7 @@ _SLOT = re.compile(r"\{([^{}]*)\}")
 
 
 def faults(speakers: Speakers, languages: Sequence[str], *, complete: bool = True) -> list[str]:
-    """Return what is wrong with the tools of all speakers, with their cards and with the prompts of dialogs.
+    """Return the faults of all speakers' tools, of their cards and of the prompts of dialogs.
 
     `complete`: all tools are loaded; else a card may describe a tool that is not loaded now.
     """
@@ -134,7 +141,7 @@ def faults(speakers: Speakers, languages: Sequence[str], *, complete: bool = Tru
     for lang in languages:
         for path in (folder / lang / name for name, folder in files(lang, "**/cards/*.md").items()):
             if complete or path.stem in everything or path.stem in FINDING:
-                # The tools of plug-ins are there where a setting allows them.
+                # The tools of plug-ins depend on settings.
                 is_optional = path.stem in FINDING or path.parent.parent.name in plug_ins
                 lines += _of_file(path, everything.get(path.stem, []), is_optional=is_optional)
         lines += [fault for name in sorted(everything) for fault in _of_source(everything[name][0], lang)]
@@ -143,20 +150,38 @@ def faults(speakers: Speakers, languages: Sequence[str], *, complete: bool = Tru
     return [*lines, *of_forms(speakers, FALLBACK)]
 
 
-def text_faults(text: str, allowed: Sequence[str]) -> list[str]:
-    """Return what is wrong with the text of a card whose examples may have these slots."""
+class WrongCard(UsageError):
+    """A text is not a valid card with these slots in its examples."""
+
+    def __init__(self, text: str, allowed: Sequence[str]) -> None:
+        self._faults = partial(text_faults, text, allowed)
+        super().__init__(self.told(FALLBACK))
+
+    def told(self, lang: str) -> str:
+        """Return the first fault, in a language."""
+        return self._faults(lang)[0]
+
+
+def check_card(text: str, allowed: Sequence[str]) -> None:
+    """Check the text of a card. Its examples may have the slots `allowed`. Raises UsageError: the text is no card."""
+    if text_faults(text, allowed):
+        raise WrongCard(text, allowed)
+
+
+def text_faults(text: str, allowed: Sequence[str], lang: str = FALLBACK) -> list[str]:
+    """Return the faults of a card's text, in a language; its examples may have the slots `allowed`."""
     lines = [line.rstrip() for line in text.splitlines()]
     first = next((place for place, line in enumerate(lines) if line.startswith("-")), len(lines))
     faults = []
     for number, line in enumerate(lines[first:], first + 1):
         if line and not re.match(r"- \S", line):
-            faults.append(f"line {number} must be an example, `- ` and a phrase; the description stands above them")
+            faults.append(say("card.line", lang, number=number))
     if len(description := "\n".join(lines[:first]).strip()) > LONGEST_DESCRIPTION:
-        faults.append(f"the description has {len(description)} characters, {LONGEST_DESCRIPTION} is the most")
+        faults.append(say("card.long", lang, length=len(description), most=LONGEST_DESCRIPTION))
     examples = [line[2:].strip() for line in lines[first:] if line.startswith("- ")]
     same = Counter(" ".join(example.casefold().split()) for example in examples)
-    faults += [f"the example {example!r} is there {count} times" for example, count in same.items() if count > 1]
-    return faults + [fault for example in examples for fault in _of_example(example, allowed)]
+    faults += [say("card.twice", lang, example=it, count=count) for it, count in same.items() if count > 1]
+    return faults + [fault for example in examples for fault in _of_example(example, allowed, lang)]
 
 
 def changed_card(
@@ -165,7 +190,7 @@ def changed_card(
     """Return a card's text with another description (None: the same), fewer and more examples.
 
     Raises:
-        UsageError: a line of the description is an example, or there is no example to be removed.
+        UsageError: a line of the description is an example, or an example to remove does not exist.
     """
     if description and re.search("^ *-", description, re.MULTILINE):
         raise UsageError("no line of a description may begin with a dash: such a line is an example")
@@ -191,23 +216,22 @@ def write_card(path: Path, before: str, after: str, parameters: Sequence[str]) -
     """
     if after == before:
         return False
-    if problems := text_faults(after, parameters):
-        raise UsageError(problems[0])
+    check_card(after, parameters)
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, after)
     card.cache_clear()
     return True
 
 
-def _of_example(example: str, allowed: Sequence[str]) -> Iterator[str]:
+def _of_example(example: str, allowed: Sequence[str], lang: str) -> Iterator[str]:
+    named_by = example[:40]
     if len(example) > LONGEST_EXAMPLE:
-        yield f"the example {example[:40]!r}… has {len(example)} characters, {LONGEST_EXAMPLE} is the most"
+        yield say("card.long_example", lang, example=named_by, length=len(example), most=LONGEST_EXAMPLE)
     if set("{}") & set(_SLOT.sub("", example)):
-        yield f"the example {example[:40]!r} has a brace without its other half"
-    there_are = ", ".join(allowed) or "none"
+        yield say("card.brace", lang, example=named_by)
     for slot in _SLOT.findall(example):
         if slot not in allowed:
-            yield f"the example {example[:40]!r} names {{{slot}}}, which is no parameter; there are: {there_are}"
+            yield say("card.slot", lang, example=named_by, slot=slot, known=", ".join(allowed) or "-")
 
 
 def _of_file(path: Path, owned: Sequence[Owned], *, is_optional: bool) -> list[str]:
@@ -236,7 +260,7 @@ def _of_dialog(name: str, lang: str) -> Iterator[str]:
     except PromptError as wrong:
         yield f"{wrong}, which no dialog's prompt gets"
     except ValueError:
-        # What is wrong with its text is told with that of all prompts.
+        # The faults of its text are reported with those of all prompts.
         return
 
 
@@ -279,38 +303,38 @@ def _twice(speakers: Speakers) -> Iterator[str]:
 
 
 def _origin(tool: BaseTool) -> object:
-    """Return what two tools share that are one: their function, or where they are described; a mock is its tool."""
+    """Return the identity of a tool: its function, or the place of its description; a mock has that of its tool."""
     tool = (tool.metadata or {}).get(ORIGINAL, tool)
     return own_texts(tool).source or getattr(tool, "coroutine", None) or getattr(tool, "func", None) or tool.name
 
 
 def warnings(speakers: Speakers, langs: Sequence[str]) -> list[str]:
-    """Return a line for every rule that no model is told, and for every text that is missing, with its file."""
+    """Return a line for every rule that no model sees, and for every missing text, with its file."""
     missing = [line for lang in langs for line in _missing(speakers, lang)]
-    # A translation that lags behind its form is not used; the question of the fallback language is.
+    # An outdated translation of a form is not used; the question of the fallback language is used.
     missing += [line for lang in langs if lang != FALLBACK for line in of_forms(speakers, lang)]
-    # A dialog that nobody can ask for stands first.
+    # A dialog that no user can reach stands first.
     return sorted(
         [*_untold(speakers), *unasked(speakers), *missing], key=lambda line: "has no examples of requests" not in line
     )
 
 
 def _untold(speakers: Speakers) -> Iterator[str]:
-    """Yield the rules of parameters that no model is told: the tool itself refuses what breaks them."""
+    """Yield the rules of parameters that no model sees: the tool itself refuses values that break them."""
     for tool in {id(tool): tool for speaker in speakers for tool in speaker.tools}.values():
         for rule in dict.fromkeys(translation_of(tool).untold):
             yield f"{own_texts(tool).source or f'tool {tool.name}'}: no model is told of a rule: {rule}"
 
 
 MOST_NAMED = 12
-"""Files, or entries of a file, that a warning names."""
+"""The most files, or entries of a file, in a warning."""
 
 
 def _untranslated(lang: str) -> Iterator[str]:
-    """Yield what a language takes from the fallback: whole files in a line, then entries of tables."""
+    """Yield lines on the texts that a language takes from the fallback: whole files, then entries of tables."""
     names = [path.as_posix() for path in files(FALLBACK, "**/*") if path.suffix in (".md", ".toml")]
     own = {path.as_posix() for path in files(lang, "**/*")}
-    # Lines of their own tell of dialogs' prompts and of cards.
+    # Dialogs' prompts and cards have warnings of their own.
     absent = [name for name in names if name not in own and "cards/" not in name and not name.endswith("/prompt.md")]
     if absent:
         yield f"prompts/{lang} lacks {len(absent)} of the files, {FALLBACK} is used: {_few(absent)}"
@@ -325,21 +349,22 @@ def _few(names: Sequence[str]) -> str:
 
 def _missing(speakers: Speakers, lang: str) -> Iterator[str]:
     yield from _untranslated(lang)
+    has_cards = bool(carded(lang))
     for name, dialog in _with_files(speakers).items():
         if lang not in translated(f"{name}/prompt"):
             yield f"prompts/{lang}/{name}/prompt.md is missing: the {FALLBACK} prompt is used"
         entry = card_file(dialog.tool, lang, name)
-        if carded(lang) and not entry.exists():
+        if has_cards and not entry.exists():
             yield f"{named(entry)} is missing: dialog {name} has no examples of requests"
-    if not carded(lang):
+    if not has_cards:
         yield f"prompts/{lang} has no cards: tools are described in {FALLBACK}, and have no examples of requests"
         return
     owned = {tool.name: (tool, speaker) for speaker in reversed([*speakers]) for tool in speaker.tools}
     for tool, speaker in reversed(owned.values()):
-        path = card_file(tool.name, lang, "" if speaker.is_supervisor else speaker.name)
-        source = own_texts(tool).source
         if texts_of(tool, lang)[1]:
             continue
+        path = card_file(tool.name, lang, "" if speaker.is_supervisor else speaker.name)
+        source = own_texts(tool).source
         if path.exists():
             yield f"{named(path)}: the card has no example of a request"
         elif source:

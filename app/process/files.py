@@ -1,4 +1,4 @@
-"""Files that are replaced in one step, so that a crash leaves the old text or the new one; `.env` among them."""
+"""Files that are replaced in one step, such as `.env`: a crash leaves the old text or the new one."""
 
 import os
 import re
@@ -9,19 +9,32 @@ from dotenv import dotenv_values
 
 
 def replace_file(path: Path, text: str, mode: int = 0o666) -> None:
-    """Write a whole file; `mode` is that of the new file, less what the process masks.
+    """Write a whole file; `mode` is that of the new file, less the process's mask.
 
     Raises:
         OSError: the file or its folder cannot be written to.
     """
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    fresh.unlink(missing_ok=True)
+    replace_files({path: text}, mode)
+
+
+def replace_files(texts: Mapping[Path, str], mode: int = 0o666) -> None:
+    """Write whole files; each stays as it was unless all of them could be written.
+
+    Raises:
+        OSError: a file or its folder cannot be written to.
+    """
+    fresh = {path: path.with_name(f".{path.name}.{os.getpid()}") for path in texts}
     try:
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
-            file.write(text)
-        fresh.replace(path)
+        for path, text in texts.items():
+            fresh[path].unlink(missing_ok=True)
+            opened = os.open(fresh[path], os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            with os.fdopen(opened, "w", encoding="utf-8") as file:
+                file.write(text)
+        for path, written in fresh.items():
+            written.replace(path)
     finally:
-        fresh.unlink(missing_ok=True)
+        for written in fresh.values():
+            written.unlink(missing_ok=True)
 
 
 UNQUOTED = re.compile(r"[\w.:/@%+,=-]*")

@@ -1,4 +1,4 @@
-"""Tasks beside the running one, cancelled and waited for at the end; waiting with a limit; signals that cancel."""
+"""Tasks beside the running one, which the end cancels and awaits; waiting with a limit; signals that cancel."""
 
 import asyncio
 import signal
@@ -24,7 +24,7 @@ async def wait_for_event(event: asyncio.Event, seconds: float | None) -> bool:
 
 
 async def cancel(tasks: Iterable["asyncio.Task[object]"]) -> None:
-    """Cancel tasks and wait until they are over; what they raised is dropped."""
+    """Cancel tasks and wait until they are over; their exceptions are dropped."""
     tasks = list(tasks)
     for task in tasks:
         task.cancel()
@@ -45,7 +45,7 @@ class TaskSet:
         return task
 
     async def close(self, patience: float | None = None) -> None:
-        """Give the running tasks so many seconds to end (None: as many as they need), then cancel them."""
+        """Give the running tasks so many seconds to end (None: no limit), then cancel them."""
         try:
             if self._running:
                 await asyncio.wait(self._running, timeout=patience)
@@ -53,7 +53,7 @@ class TaskSet:
             await cancel(self._running)
 
 
-class Beside(ABC):
+class BackgroundTask(ABC):
     """Does its `run` beside the block that opens it."""
 
     @abstractmethod
@@ -70,7 +70,7 @@ class Beside(ABC):
 
 @contextmanager
 def on_signal(number: signal.Signals, handler: Callable[[], None]) -> Iterator[None]:
-    """Call the handler at a signal during the block, and put back what was set before."""
+    """Call the handler at a signal during the block, and restore the former handler."""
     loop = asyncio.get_running_loop()
     before = signal.getsignal(number)
     loop.add_signal_handler(number, handler)

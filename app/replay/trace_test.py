@@ -10,17 +10,17 @@ from itertools import groupby, takewhile
 from agents.errors import ModelUnavailable, Trouble, UsageError
 from agents.memory.inbox import writers_of
 from agents.state import SUPERVISOR
-from agents.toolkit.shelf import tools_of
 from agents.toolkit.speaker import Speakers
+from agents.toolkit.tool_search import tools_of
 from agents.toolkit.traits import traits_of
 from app.assistant import Assistant, Turn
-from app.assistant.recording import Answer, Answered, Record, RecordedReply, answers_of, with_answers, with_strangers
+from app.assistant.recording import Answer, Answered, Record, RecordedReply, answers_of, with_absent_tools, with_answers
 from app.composition import discover
 from app.presentation.texts import say
 from app.process.logs import silence
 from app.replay.stage import staged
 from app.settings import Settings
-from app.testing.script import Call, Line, Script
+from app.testing.script import Call, Line, Script, Unsure
 
 THREAD = "rehearsal"
 THROWN_AWAY = "(a draft that was thrown away)"
@@ -32,22 +32,23 @@ class Play:
 
     turns: Sequence[Record]
     answers: Mapping[str, Sequence[Answer]]
-    strangers: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    """By speaker, the tools of services and servers that were called, with their parameters."""
+    absent: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    """The called tools of services and servers, with their parameters, by speaker."""
     direct_switch: bool = True
-    """Whether a dialog that is plainly meant takes over without a call of the supervisor's model."""
+    """Whether a dialog that the message plainly means takes over without a call of the supervisor's model."""
     who: Mapping[str, str] = field(default_factory=dict)
     """The `user` and the `device`, where tools know them."""
 
     @property
     def replies(self) -> dict[str, list[Line]]:
-        """Return what each role says, in its order."""
+        """Return the replies of each role, in their order."""
         lines: defaultdict[str, list[Line]] = defaultdict(list)
         for step in (step for turn in self.turns for step in turn.steps):
             if not isinstance(step, RecordedReply):
                 continue
             parts: list[str | Call] = [step.text] if step.text and step.text.strip() else []
-            parts += [Call(tool, args) for tool, args in step.calls]
+            kind = Unsure if step.is_unsure else Call
+            parts += [kind(tool, args) for tool, args in step.calls]
             if step.trouble:
                 lines[step.role].append(Unavailable(step.trouble))
             elif step.text is None:
@@ -64,7 +65,7 @@ class Unavailable(ModelUnavailable):
         super().__init__(trouble, "script")
 
     def __repr__(self) -> str:
-        """Return it as Python source."""
+        """Return the error as Python source."""
         return f"ModelUnavailable({self.trouble!r}, 'script')"
 
 
@@ -73,8 +74,8 @@ async def rehearse(turns: Sequence[Record], who: Mapping[str, str] | None = None
 
     `who`: the `user` and the `device`, where tools know them.
 
-    Tools that tell of the world outside, and those that answered differently this time, give their recorded
-    answers. Where the supervisor's model was asked who takes over, it is asked again.
+    Tools that tell of the world outside, and those that answered differently this time, give their recorded answers.
+    Where the supervisor's model chose the dialog, it is asked again.
     """
     playable = list(takewhile(lambda turn: turn.is_playable, turns))
     play = await _rehearse(playable, who or {}, direct_switch=True)
@@ -86,10 +87,10 @@ async def rehearse(turns: Sequence[Record], who: Mapping[str, str] | None = None
 
 async def _rehearse(playable: Sequence[Record], who: Mapping[str, str], *, direct_switch: bool) -> Play:
     speakers, _ = discover()
-    strangers = _strangers(playable, speakers)
+    absent = _absent(playable, speakers)
     volatile = {tool.name for speaker in speakers for tool in speaker.tools if traits_of(tool).volatile}
-    volatile |= {tool for tools in strangers.values() for tool in tools}
-    play = Play(playable, _answers(playable, volatile), strangers, direct_switch, who)
+    volatile |= {tool for tools in absent.values() for tool in tools}
+    play = Play(playable, _answers(playable, volatile), absent, direct_switch, who)
     again = await _perform(play)
     if differing := _differing(playable, again) - volatile:
         play = replace(play, answers=_answers(playable, volatile | differing))
@@ -97,14 +98,14 @@ async def _rehearse(playable: Sequence[Record], who: Mapping[str, str], *, direc
     pairs = zip(playable, again, strict=True)
     same = next((place for place, (then, now) in enumerate(pairs) if then.trace != now.trace), len(playable))
     covered = playable[:same]
-    return Play(covered, _answers(covered, set(play.answers)), _strangers(covered, speakers), direct_switch, who)
+    return Play(covered, _answers(covered, set(play.answers)), _absent(covered, speakers), direct_switch, who)
 
 
 async def _perform(play: Play) -> list[Record]:
     speakers, _ = discover()
-    speakers = with_answers(with_strangers(speakers, play.strangers), play.answers)
+    speakers = with_answers(with_absent_tools(speakers, play.absent), play.answers)
     models = Script(play.replies).models([SUPERVISOR, "observer", *speakers.dialogs])
-    # A test knows nothing of the settings of this installation.
+    # A test does not know the settings of this installation.
     settings = Settings.model_construct(direct_switch=play.direct_switch)
     with silence():
         async with staged(settings, speakers, models) as assistant:
@@ -116,20 +117,20 @@ async def _perform(play: Play) -> list[Record]:
             return await assistant.records(THREAD)
 
 
-def _strangers(turns: Sequence[Record], speakers: Speakers) -> dict[str, dict[str, list[str]]]:
-    """Return the tools that answered and are not here, with the parameters that they were given."""
-    strangers: dict[str, dict[str, list[str]]] = {}
+def _absent(turns: Sequence[Record], speakers: Speakers) -> dict[str, dict[str, list[str]]]:
+    """Return the tools that answered then and are absent now, with the parameters of their calls."""
+    absent: dict[str, dict[str, list[str]]] = {}
     for step in _tool_steps(turns):
         if not step.ok or step.speaker not in {SUPERVISOR, *speakers.dialogs}:
             continue
         if all(step.tool != tool.name for tool in tools_of(speakers[step.speaker], speakers)):
-            names = strangers.setdefault(step.speaker, {}).setdefault(step.tool, [])
+            names = absent.setdefault(step.speaker, {}).setdefault(step.tool, [])
             names += [name for name in step.args if name not in names]
-    return strangers
+    return absent
 
 
 def _answers(turns: Sequence[Record], tools: set[str]) -> dict[str, list[Answer]]:
-    """Return the answers of these tools, by tool, without failed calls: those fail again by themselves."""
+    """Return the answers of these tools, by tool, without failed calls, which fail again by themselves."""
     answers: defaultdict[str, list[Answer]] = defaultdict(list)
     for step, answer in (pair for turn in turns for pair in answers_of(turn.steps)):
         if step.ok and step.tool in tools:
@@ -148,7 +149,7 @@ def _tool_steps(turns: Sequence[Record]) -> list[Answered]:
 
 
 async def test_of(assistant: Assistant, thread: str, lang: str, **who: str) -> tuple[str, str]:
-    """Return the test of a thread, and where and why it ends before the conversation does (empty: it does not).
+    """Return the test of a thread, and a remark with place and reason if it ends before the conversation (else empty).
 
     `who`: the `user` and the `device`, where tools know them.
 
@@ -179,27 +180,28 @@ HEAD = '''"""A conversation as it was held{when}, to be played again: the models
 
 
 async def test_conversation{name}(chat: Chat) -> None:
-    """The same replies lead to the same hand-overs, tool calls and answers."""
+    """The same replies lead to the same handoffs, tool calls and answers."""
     chat.as_shipped({setting})
 '''
 LONG_LINES = "# The texts are as they were said.\n# ruff: noqa: E501\n"
 
 
 def trace_test(play: Play, day: str = "") -> str:
-    """Return the Python source of a test, not yet formatted; `day` is when the talk was held, as 2026-11-20.
+    """Return the Python source of a test, not yet formatted; `day` is that of the conversation, as 2026-11-20.
 
     Raises:
-        UsageError: a record has a name that cannot stand in Python; nobody here gave it.
+        UsageError: a record has a foreign name that Python does not allow.
     """
     replies = play.replies
-    for name in (*replies, *play.strangers, *play.answers):
+    for name in (*replies, *play.absent, *play.answers):
         if not name.isidentifier() or keyword.iskeyword(name):
             raise UsageError(f"the records name {name!r}, which is no name in Python")
     entries = [line if isinstance(line, list) else [line] for lines in replies.values() for line in lines]
     spoken = {type(part) for parts in entries for part in parts}
     imports = ["from agents.errors import ModelUnavailable"] if Unavailable in spoken else []
     imports.append("from app.testing import Chat, told")
-    imports += ["from app.testing.script import Call"] if Call in spoken else []
+    if kinds := sorted(kind.__name__ for kind in spoken.intersection((Call, Unsure))):
+        imports.append(f"from app.testing.script import {', '.join(kinds)}")
     source = HEAD.format(
         when=f" on {day}" if day else "",
         name=f"_of_{day.replace('-', '_')}" if day else "",
@@ -207,8 +209,8 @@ def trace_test(play: Play, day: str = "") -> str:
         setting="" if play.direct_switch else "direct_switch=False",
     )
     source += _call("expects", replies)
-    if play.strangers:
-        source += f"    chat.borrows({', '.join(f'{who}={tools!r}' for who, tools in play.strangers.items())})\n"
+    if play.absent:
+        source += f"    chat.borrows({', '.join(f'{who}={tools!r}' for who, tools in play.absent.items())})\n"
     if play.answers:
         source += _call("finds", play.answers)
     source += "".join(
@@ -237,6 +239,6 @@ def _stretch(turns: Sequence[Record], lang: str, who: Mapping[str, str]) -> str:
 
 
 def _in_block(line: str) -> str:
-    """Return a line as it stands between triple quotes."""
+    """Return a line for a text in triple quotes."""
     plain = line.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
     return "".join(char if char.isprintable() or char == "\t" else repr(char)[1:-1] for char in plain)

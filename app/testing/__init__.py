@@ -1,4 +1,4 @@
-"""What tests of conversations need: a user before a scripted assistant, and the trace of what happens between them."""
+"""The tools of conversation tests: a user before a scripted assistant, and the trace of their turns."""
 
 import textwrap
 import time
@@ -18,7 +18,7 @@ from agents.toolkit.help import HelpChain
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
-from app.assistant.recording import Answer, with_answers, with_strangers
+from app.assistant.recording import Answer, with_absent_tools, with_answers
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import discover, hooked, open_services, plugins_found, tables_of, tool_hooks, turn_hooks
@@ -38,48 +38,48 @@ class Chat:
     def __init__(self, path: Path, url: str | None = None) -> None:
         self.path, self.script = path, Script()
         self.url = url
-        """The address of the database; without it `path` is its file."""
+        """The address of the database; empty: `path` is its file."""
         self.speakers, self.observers = discover()
         self.gate: Gate | None = untrained_gate
         self.settings = Settings(_env_file=None)
         self.permissions = Permissions()
         self.limits = Limits()
         self.services: list[object] = []
-        """Services and settings that are found before those of the plug-ins and dialogs."""
+        """Services and settings in place of those of the plug-ins and dialogs."""
         self.now: Callable[[], float] = time.time
         """The Unix time in seconds."""
         self.models: Models | None = None
-        """Models that take the place of the script."""
+        """Models in place of the script."""
         self.events: list[Event] = []
 
     def as_shipped(self, direct_switch: bool = True) -> None:
-        """Let the application's own gate decide when observers are asked, as in a conversation that was really held."""
+        """Let the application's own gate decide on the calls of observers, as in a real conversation."""
         self.gate = None
         self.settings = self.settings.model_copy(update={"direct_switch": direct_switch})
 
     def expects(self, **lines: list[Line]) -> None:
-        """Append to the script: what each role will say."""
+        """Append the replies of each role to the script."""
         self.script.add(**lines)
 
     def finds(self, **answers: list[Answer]) -> None:
-        """Let tools give these answers, with views, in place of their own: what was found at the time."""
+        """Let tools give these recorded answers, with views, in place of their own."""
         self.speakers = with_answers(self.speakers, answers)
 
-    def borrows(self, **strangers: dict[str, list[str]]) -> None:
-        """Give speakers tools that are not here, by name and parameters; what they answer stands in `finds`."""
-        self.speakers = with_strangers(self.speakers, strangers)
+    def borrows(self, **absent: dict[str, list[str]]) -> None:
+        """Give speakers tools that do not exist here, by name and parameters; `finds` has their answers."""
+        self.speakers = with_absent_tools(self.speakers, absent)
 
     async def says(self, *texts: str | None, thread: str = "ann", lang: str | None = None, **more: Any) -> str:
-        """Let the user say something, each text in a turn of its own; return the trace of it all.
+        """Let the user say something, each text in a turn of its own; return the trace of all turns.
 
-        `more` is what else there may be in a Turn: the user, the id.
+        `more` are further fields of a Turn, such as the user or the id.
         """
         self.events = []
         async with self.assistant() as assistant:
             for text in texts:
                 turn = Turn(thread=thread, text=text, lang=lang, **more)
                 self.events += [event async for event in assistant.play(turn)]
-            # Whatever is tested: what a history keeps as said was seen.
+            # This holds in every test: a user has seen each reply that a history keeps.
             kept = KeptReplies()
             await kept.take(assistant, thread)
             assert kept.unseen == set()
@@ -101,7 +101,7 @@ class Chat:
             yield compose(memory, self.script, self.speakers, self.observers, **options)
 
     async def state(self, thread: str = "ann") -> dict[str, Any]:
-        """Return what is known of the thread."""
+        """Return the state of the thread."""
         async with self.assistant() as assistant:
             return await assistant.state(thread) or {}
 
@@ -112,7 +112,7 @@ class Chat:
             return list(snapshot.values["talks"][speaker]["messages"])
 
     async def notes(self) -> list[tuple[str, str]]:
-        """Return who was passed on to a person with what."""
+        """Return the notes to people: thread and text of each."""
         async with self.assistant() as assistant:
             return [(note.thread, note.text) for note in await assistant.memory.notes.all()]
 
@@ -131,8 +131,8 @@ def compose(
     services: Services | None = None,
     models: Models | None = None,
 ) -> Assistant:
-    """Put an assistant together whose models play a script, unless it is given others."""
-    # Hooks find what they work with among the services.
+    """Put an assistant together whose models play a script, unless `models` replaces them."""
+    # Hooks find their parts among the services.
     plug_ins = plugins_found() if services else {}
     graph = build_graph(
         speakers,
@@ -160,5 +160,5 @@ def compose(
 
 
 def told(text: str) -> str:
-    """Return a trace as it is written in a test: without its indentation."""
+    """Return a test's trace without its indentation."""
     return textwrap.dedent(text).strip()

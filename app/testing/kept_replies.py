@@ -1,4 +1,4 @@
-"""What histories keep as said by a speaker, held against what the user saw: there shall be no difference."""
+"""The replies in speakers' histories, compared with the user's transcript: they must not differ."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,22 +11,22 @@ from agents.conversation.changes import MOST_SEEN
 from agents.state import State
 from agents.state.citations import uncited
 from app.assistant import Assistant
-from app.assistant.closing import FAILURE
+from app.assistant.outcome_store import FAILURE
 
 NUMBERS = re.compile(r" *(\[\d+\])+")
-"""Sources as people see them; a history has a model's own marks."""
+"""The shown numbers of sources; a history has a model's own marks."""
 
 
 @dataclass
 class KeptReplies:
-    """What histories keep of the replies of speakers."""
+    """The replies of speakers in histories."""
 
     texts: set[str] = field(default_factory=set)
     unseen: set[str] = field(default_factory=set)
-    """Those of them that no user saw."""
+    """The replies that no user saw."""
 
     def note(self, state: State, shown: Sequence[str]) -> None:
-        """Take the replies of a thread's histories; `shown` is all that was shown in it, in this order."""
+        """Take the replies of a thread's histories; `shown` are all shown texts, in their order."""
         screen = "\n".join(["", *(NUMBERS.sub("", text).strip() for text in shown), ""])
         for text in _replies(state):
             self.texts.add(text)
@@ -35,9 +35,9 @@ class KeptReplies:
                 self.unseen.add(text)
 
     async def take(self, assistant: Assistant, thread: str) -> None:
-        """Take the replies of a thread's histories, and hold them against its transcript."""
+        """Take the replies of a thread's histories, and compare them with its transcript."""
         values = (await assistant.graph.aget_state({"configurable": {"thread_id": thread}})).values
-        # An apology may stand between what was shown of a reply and the rest of it.
+        # An apology may stand between the shown part of a reply and its rest.
         lines = [line for line in await assistant.history(thread) if line.metadata.get("source") != FAILURE]
         self.note(cast(State, values), [line.text for line in lines if line.role == "assistant"])
 

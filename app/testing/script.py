@@ -1,6 +1,6 @@
-"""A model that plays a script: one queue of replies per role. It refuses to improvise.
+"""A model that plays a script: one queue of replies per role, and no other replies.
 
-For tests and demonstrations. It streams as a real model does, and counts what it was asked.
+For tests and demonstrations. It streams as a real model does, and keeps its calls.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field
 
 from agents.models import Model, Models, ToolSchema
 from agents.models.local_chat import LocalChat
+from agents.state.message_notes import notes
 
 
 class ScriptOver(AssertionError):
@@ -28,9 +29,13 @@ class Call:
     args: Mapping[str, object] = field(default_factory=dict)
 
 
+class Unsure(Call):
+    """A tool call of which its model is not sure: the user is asked before it writes."""
+
+
 @dataclass(frozen=True)
 class Asked:
-    """One call of a model: by whom, with which messages and tools."""
+    """One model call: its role, its messages and its tools."""
 
     role: str
     messages: list[BaseMessage]
@@ -93,7 +98,7 @@ class ScriptModel(LocalChat):
     script: Script = Field(repr=False)
 
     async def answer_in_time(self, messages: list[BaseMessage], tools: Sequence[ToolSchema]) -> AIMessage:
-        """Return the next line of the role, after the seconds that its first token takes."""
+        """Return the next line of the role, after the delay of its first token."""
         self.script.asked.append(Asked(self.role, messages, [*tools]))
         line = self.script.next_line(self.role, messages)
         if delay := self.script.delays.get(self.role):
@@ -103,7 +108,7 @@ class ScriptModel(LocalChat):
         return self.message([line] if isinstance(line, str | Call) else line)
 
     def message(self, parts: Sequence[str | Call]) -> AIMessage:
-        """Return a line as a message; its calls are numbered, so that no two have one id."""
+        """Return a line as a message; its calls are numbered, so that each has an id of its own."""
         number, calls = len(self.script.asked), [part for part in parts if isinstance(part, Call)]
         return AIMessage(
             "".join(part for part in parts if isinstance(part, str)),
@@ -111,6 +116,7 @@ class ScriptModel(LocalChat):
                 tool_call(name=call.tool, args=dict(call.args), id=f"call-{number}-{place}")
                 for place, call in enumerate(calls)
             ],
+            additional_kwargs=notes(unsure=True) if any(isinstance(call, Unsure) for call in calls) else {},
             response_metadata={"finish_reason": "stop"},
         )
 

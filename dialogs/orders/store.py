@@ -24,8 +24,8 @@ from dialogs.orders.wording import said, translated
 
 TABLES = Tables(
     "orders",
-    [
-        """
+    {
+        "make_shop": """
 CREATE TABLE IF NOT EXISTS shop_records (
     kind TEXT NOT NULL, id TEXT NOT NULL, owner TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (kind, id));
 CREATE INDEX IF NOT EXISTS shop_records_owner ON shop_records (owner, kind);
@@ -34,13 +34,13 @@ CREATE TABLE IF NOT EXISTS shop_customers (
 CREATE TABLE IF NOT EXISTS shop_changes (
     id INTEGER PRIMARY KEY, user TEXT NOT NULL, record TEXT NOT NULL, about TEXT NOT NULL);
 """,
-        # Earlier versions matched the user "me" alone with the customer of the demo shop.
-        """
+        # Earlier versions matched only the user "me" with the customer of the demo shop.
+        "match_everybody": """
 INSERT INTO shop_customers (user, device, customer)
 SELECT '*', device, customer FROM shop_customers
 WHERE user = 'me' AND device = 'terminal' AND customer = 'ann_berg_1001' ON CONFLICT DO NOTHING;
 """,
-    ],
+    },
 )
 VISIBLE = "kind = :kind AND (owner = '' OR :customer IS NULL OR owner = :customer)"
 READ = f"SELECT body FROM shop_records WHERE {VISIBLE} AND id = :id"
@@ -55,7 +55,7 @@ SERVE = "serve_customers"
 """The permission to act for every customer."""
 CATALOGUE = Path(__file__).with_name("catalogue.json")
 EVERYBODY = "*"
-"""Stands for each user who is matched with no customer of their own."""
+"""The name for all users without a customer of their own."""
 DEMO_DEVICE, DEMO_CUSTOMER = "terminal", "ann_berg_1001"
 """Everybody at a fresh terminal is this customer of the catalogue, through that door only."""
 MATCH = """
@@ -80,7 +80,7 @@ class ShopError(Exception):
 
 @dataclass
 class ShopRecords:
-    """The records that a customer may see. What was read by its identifier may be changed; `save` writes it.
+    """The records that a customer may see. A record that was read by its identifier may be changed; `save` writes it.
 
     `customer` is a trusted value: other people's orders and details do not exist for it. With None, the user may act
     for every customer.
@@ -91,7 +91,7 @@ class ShopRecords:
     own: str = ""
     """The user's own customer; empty if the user is no customer."""
     _read: dict[tuple[Kind, str], tuple[Record, str]] = field(default_factory=dict)
-    """Each record that was read, with its JSON in the database."""
+    """The read records, each with its JSON in the database."""
 
     def own_customer(self) -> str:
         """Return the user's own customer. Raises ShopError."""
@@ -124,7 +124,7 @@ class ShopRecords:
         return sorted(cast(list[Product], self._records("products")), key=lambda product: product["name"])
 
     def product_of(self, item_id: str) -> Product:
-        """Return the product that is sold as an item. Raises ShopError."""
+        """Return the product of an item. Raises ShopError."""
         for product in self.products():
             if item_id in product["variants"]:
                 return product
@@ -172,12 +172,12 @@ class Shop:
     ledger: Ledger
 
     async def read(self, work: Callable[[Session], T]) -> T:
-        """Look something up."""
+        """Read from the shop."""
         await self._fill_if_empty()
         return await self.database.read(work)
 
     async def change(self, work: Callable[[Session], T]) -> T:
-        """Do what a tool does; it commits with the answer of the tool, or not at all."""
+        """Do a tool's work on the records; it commits with the answer of the tool, or not at all."""
         await self._fill_if_empty()
         async with self.ledger.transaction() as connection:
             return await connection.read(work)
@@ -187,7 +187,7 @@ class Shop:
         return await self.read(lambda db: db.execute(MATCHES).fetchall())
 
     async def match(self, user: str, customer: str, device: str = "") -> None:
-        """Say which customer a user is: through every door, or through that of one `device` ("terminal").
+        """Match a user with a customer: through every door, or through that of one `device` ("terminal").
 
         Raises:
             ShopError: there is no such customer.
@@ -196,7 +196,7 @@ class Shop:
         await self.database.write(lambda db: db.execute(MATCH, (user, device, customer)).rowcount)
 
     async def unmatch(self, user: str) -> bool:
-        """Say that a user is no customer; return False if the user was no customer before."""
+        """Take a user's match away; return False if there was none."""
         await self._fill_if_empty()
         return await self.database.write(lambda db: db.execute(UNMATCH, (user,)).rowcount > 0)
 
@@ -224,12 +224,12 @@ class Shop:
 
 @asynccontextmanager
 async def open_services(services: Services) -> AsyncIterator[Sequence[object]]:
-    """Yield the shop, which the tools work with."""
+    """Yield the shop as a service for the tools."""
     yield [Shop(services.get(Connection), services.get(Ledger))]
 
 
 async def read(runtime: Runtime, work: Work[T]) -> T:
-    """Look something up as the user of a turn. Raises Refused: this does not exist for the user."""
+    """Read records as the user of a turn. Raises Refused: they do not exist for the user."""
     return await runtime.context.service(Shop).read(_as_user(runtime, work))
 
 

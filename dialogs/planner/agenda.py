@@ -1,4 +1,4 @@
-"""Plans: the reminders and to-dos of a day or a week, what is next, what is overdue, and the time left."""
+"""Plans: the reminders and to-dos of a day or a week, the next ones, the overdue ones, and the time left."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from agents.events.views import Day, DayEntry
 from agents.language.schedule.period import Period, period
 from agents.language.schedule.wording import clock, counted, heading, length, worded_instant
 from agents.memory.store import namespace_of
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from dialogs.planner.records import KINDS, OTHERS, Reminder, name_of
 from dialogs.planner.wording import PHRASES, said
 from prompts import FALLBACK, table
 
 MOST_LISTED = 40
-"""How many entries, and how many to-dos, are shown of a period."""
+"""The most shown entries, and the most shown to-dos, of a period."""
 MOST_TODOS = 200
-"""To-dos a user may keep."""
+"""The most to-dos of a user."""
 TODAY = "today"
 
 
@@ -35,7 +35,7 @@ class Agenda:
     zone: ZoneInfo
 
     def shown(self, period: Period) -> Day:
-        """Return what was asked for, as a screen shows it."""
+        """Return the view of a period."""
         match period.sort:
             case "next":
                 return Day(title=said("agenda_next", self.lang), notes=self._next(len(self.reminders)))
@@ -48,7 +48,7 @@ class Agenda:
         return self.day(period) if period.is_day else self._week(period)
 
     def day(self, period: Period) -> Day:
-        """Return one day: its reminders, what was left over before it, the to-dos, and what comes next."""
+        """Return one day: its reminders, the overdue ones from before it, the to-dos, and the next reminder."""
         is_today = period.start <= self.now.astimezone(self.zone) < period.end
         entries = self._entries(period)
         notes = self._remarks(period) if is_today else []
@@ -57,7 +57,7 @@ class Agenda:
         return Day(title=heading(period.start, self.lang, self.now), entries=entries, notes=notes)
 
     def _remarks(self, today: Period) -> list[str]:
-        """Return what was left over before today, the to-dos, and what comes next."""
+        """Return the overdue reminders from before today, the to-dos, and the next reminder."""
         late, upcoming = self._overdue(today.start), self._next(1)
         left_over = [said("agenda_left_over", self.lang, items="; ".join(late))] if late else []
         following = [said("agenda_upcoming", self.lang, items="; ".join(upcoming))] if upcoming else []
@@ -70,7 +70,7 @@ class Agenda:
         return self.day(today)
 
     def tells_of_others(self, text: str) -> bool:
-        """Tell whether a text of these plans has words that others may have written."""
+        """Tell whether a text of these plans may have words of other people."""
         entries = [
             *((it.origin, it.text) for it in self.reminders),
             *((it.get("origin"), it["text"]) for it in self.todos),
@@ -78,7 +78,7 @@ class Agenda:
         return any(origin == OTHERS and words in text for origin, words in entries)
 
     def has_something_today(self) -> bool:
-        """Tell whether there is anything to say about the present day."""
+        """Tell whether the present day has any entry or remark."""
         return self.today().notes != [self._none()]
 
     def _week(self, period: Period) -> Day:
@@ -87,7 +87,7 @@ class Agenda:
             for at, reminder in self._times(period)[:MOST_LISTED]
         ]
         notes = [] if entries else [self._none()]
-        # To-dos have no day, so they are told with the days that begin now.
+        # To-dos have no day, so they stand with a period that has begun.
         return Day(entries=entries, notes=[*notes, *(self._to_do() if period.start <= self.now else [])])
 
     def _to_do(self) -> list[str]:
@@ -115,7 +115,7 @@ class Agenda:
         return lines[:3] or ([self._none()] if most != 1 else [])
 
     def _overdue(self, before: datetime | None = None) -> list[str]:
-        """Return the past reminders that were not deleted; alarms and timers are over by then."""
+        """Return the past reminders that were not deleted; past alarms and timers are over."""
         limit = before or self.now
         late = [it for it in self.reminders if it.kind == "reminder" and it.moment.at <= limit and not it.rule]
         return [f"{name_of(it, self.lang)}: {worded_instant(it.moment.at, self.lang, self.now)}" for it in late]

@@ -29,16 +29,16 @@ from dialogs.planner.wording import said
 
 LOG = logging.getLogger(__name__)
 PLANNER = "planner"
-"""The dialog to which the reminders belong, so that "undo" in the conversation takes them back."""
+"""The dialog that owns the reminders, so that "undo" in the conversation takes them back."""
 DEFAULT_THREAD = "me"
 MOST_LISTED = 20
-"""How many left-out entries are named; with `--json` all are."""
+"""The most named entries among those left out; `--json` names all."""
 LARGEST_CALENDAR = 5_000_000
-"""Bytes of a file that is imported."""
+"""The most bytes of an imported file."""
 LOOK_SECONDS = 10.0
 """Seconds between two looks at the reminders for the calendar file."""
 
-Whose = Annotated[str, typer.Option(help="Whose reminders.")]
+UserOption = Annotated[str, typer.Option(help="Whose reminders.")]
 command_line = typer.Typer(name=PLANNER, help="Exchange reminders with calendars, as iCalendar files.")
 
 
@@ -46,7 +46,7 @@ command_line = typer.Typer(name=PLANNER, help="Exchange reminders with calendars
 async def print_calendar(
     context: typer.Context,
     *,
-    user: Whose = DEFAULT_THREAD,
+    user: UserOption = DEFAULT_THREAD,
     keep: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep it in this file, until stopped.")] = None,
 ) -> CommandResult:
     """Print a user's reminders as an iCalendar file, or keep such a file up to date."""
@@ -76,7 +76,7 @@ async def _keep(reminders: Reminders, user: str, path: Path) -> None:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write the file in one step, so that it is never seen half-written; nobody else may read it."""
+    """Write the file in one step, so that no reader sees a half of it; only its owner may read it."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     fresh.touch(0o600)
     fresh.write_bytes(text.encode("utf-8"))
@@ -111,7 +111,7 @@ async def import_calendar(
             raise UsageError(said("calendar.unreadable", lang, path=file, why=fault)) from None
         message = f"import-{hashlib.sha256(source).hexdigest()[:24]}-{now.timestamp():.0f}"
         importing = Import(memory, reminders, thread, user, message, lang)
-        # All of it, with the entries for "undo", or nothing; nobody else uses a command's connection.
+        # The whole import, with the entries for "undo", or nothing; a command's connection has no other user.
         async with memory.locks.hold(thread), memory.database.transaction():
             outcome = [await importing.take(entry) for entry in calendar_entries]
     rows = [
@@ -137,7 +137,7 @@ class Import:
     lang: str
 
     async def take(self, entry: CalendarEntry) -> CalendarEntry:
-        """Set the reminder of an entry, or update the one that the entry has set before."""
+        """Set the reminder of an entry, or update the one of a former import."""
         if entry.moment is None:
             return entry
         live = await self.reminders.live(self.user)
@@ -147,7 +147,7 @@ class Import:
         if entry.starts is not None:
             text = said("calendar.begins", lang, text=text, time=f"{entry.starts:%H:%M}")
         if before is not None and before.rule and moment.repeat:
-            # What the user has skipped stays skipped.
+            # Skipped occurrences stay skipped.
             skipped = moment.repeat.skipped | (before.moment.repeat.skipped if before.moment.repeat else frozenset())
             repeat = replace(moment.repeat, skipped=skipped)
             moment = Moment(repeat.following(self.reminders.present()), repeat)
@@ -166,7 +166,7 @@ class Import:
         except UsageError:
             return replace(entry, why="full")
         if after.due_ms is None:
-            # A former import has set it, and the user has deleted it.
+            # A former import has set the reminder, and the user has deleted it.
             return replace(entry, why="deleted")
         write = ToolWrite(
             thread=self.thread, user=self.user, message=self.message, speaker=PLANNER, tool=add_reminder.name, call=key
@@ -177,7 +177,7 @@ class Import:
 
 
 def _lines(outcome: Sequence[CalendarEntry], lang: str) -> list[str]:
-    """Return what was set and what was left out; past events are only counted."""
+    """Return lines on the set reminders and on the entries left out; past events are only counted."""
     reminders = [it.reminder for it in outcome if it.reminder]
     past = sum(it.why == "past" for it in outcome)
     left = [it for it in outcome if not it.reminder and it.why != "past"]

@@ -1,4 +1,4 @@
-"""A reminder as it is stored: a timer, an alarm, a reminder, or the plan of the day."""
+"""A stored reminder: a timer, an alarm, a reminder, or the plan of the day."""
 
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -7,33 +7,33 @@ from zoneinfo import ZoneInfo
 
 from agents.language.schedule import Moment, Repeat
 from agents.language.schedule.wording import worded
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from dialogs.planner.wording import said
 
 Kind = Literal["reminder", "alarm", "timer", "day"]
-"""The message of an entry: a text, that it is time to get up, that a length of time is over, or the plan of the day."""
+"""The message of an entry: a text, the time to get up, the end of a length of time, or the plan of the day."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 IMPORTED = "ics-"
-"""How the keys of entries begin that a calendar file has brought."""
+"""The beginning of the keys of entries from a calendar file."""
 OTHERS = "others"
-"""The origin of an entry whose text somebody else may have written."""
+"""The origin of an entry whose text others may have written."""
 OF_ROW = ("id", "user", "thread", "added_by", "changed_by")
-"""Fields of a row that do not change when a reminder is put back."""
+"""The fields of a row that stay when a reminder is put back."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reminder:
-    """A row of the table. A reminder whose `due_ms` is None has rung for the last time, at `rung_ms`, or is deleted."""
+    """A row of the table. A reminder with `due_ms` None has rung for the last time, at `rung_ms`, or is deleted."""
 
     id: int = 0
     user: str = ""
     thread: str = ""
     added_by: str = ""
-    """The id of the call that added it; this is its key."""
+    """The id of the call that added the reminder: its key."""
     changed_by: str = ""
-    """The id of the call that changed it last."""
+    """The id of the call that last changed the reminder."""
     number: int
-    """The user's number for it; it never changes."""
+    """The user's number for the reminder; it never changes."""
     kind: Kind = "reminder"
     text: str
     lang: str
@@ -41,19 +41,19 @@ class Reminder:
     rule: str | None
     """The rule of its repetition, as in iCalendar; None if it comes once."""
     start: str | None
-    """When its repetition began, or the time of a timer."""
+    """The beginning of its repetition, or the time of a timer."""
     at_ms: int
-    """When it comes, or came last. All times are in Unix milliseconds."""
+    """The time of its next ring, or of its last one. All times are in Unix milliseconds."""
     due_ms: int | None
     rung_ms: int | None = None
     skipped: str = ""
-    """Its exceptions, as `Repeat` has them, joined by commas."""
+    """The exceptions of its repetition in the form of `Repeat`, joined by commas."""
     origin: str = ""
-    """Whose words its text has: `OTHERS`, or empty for the user's own."""
+    """The origin of its text: `OTHERS`, or empty for the user's own words."""
 
     @property
     def moment(self) -> Moment:
-        """When it comes, or came, in its time zone."""
+        """The time of its next or last ring, in its time zone."""
         zone = ZoneInfo(self.zone)
         at = datetime.fromtimestamp(self.at_ms / 1000, zone)
         start = datetime.fromisoformat(self.start) if self.start else at
@@ -65,7 +65,7 @@ class Reminder:
         return Moment(at, Repeat(self.rule, wall, frozenset(filter(None, self.skipped.split(",")))))
 
     def values(self) -> Json:
-        """Return its stored values, so that it can be put back."""
+        """Return its stored values, for undo."""
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in OF_ROW}
 
 
@@ -85,7 +85,7 @@ def described(reminder: Reminder, lang: str, now: datetime | None = None, *, hid
 
 
 def timing(moment: Moment) -> Json:
-    """Return the fields of a reminder that say when it comes."""
+    """Return the fields of a reminder for its time."""
     repeat, begun = moment.repeat, moment.begun
     start = repeat.start if repeat else begun
     at_ms = unix_ms(moment.at)

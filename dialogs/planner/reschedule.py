@@ -1,4 +1,4 @@
-"""Move a moment as people say it: "ten minutes later", "at ten instead", "на пятницу"."""
+"""Move a moment by a person's words: "ten minutes later", "at ten instead", "на пятницу"."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -15,8 +15,8 @@ def moved(
 ) -> Moment | None:
     """Return `former` moved to the time that `text` names. It keeps the day, time or repetition that `text` leaves out.
 
-    Without `day_named` nobody has named its day, so another time of day may come sooner.
-    Returns None when the text names no moment to come.
+    Without `day_named` the user has not named its day, so another time of day may come sooner.
+    Returns None when the text names no future moment.
     """
     now, number = now.astimezone(zone), words(lang).number(text)
     former = replace(former, at=former.at.astimezone(zone))
@@ -42,7 +42,7 @@ def moved(
 
 
 def _on_other_days(pieces: Pieces, former: Moment, now: datetime, zone: ZoneInfo) -> Moment | None:
-    """Return a moment on the days that the pieces name; without a time among them at the former time."""
+    """Return a moment on the days that the pieces name; at the former time if they have none."""
     named, repeat = dict(pieces), former.repeat
     if not named.keys() & calendar.TIME_KINDS and (named.keys() <= set(calendar.DAY_KINDS) or _goes_by_days(named)):
         clock = repeat.start if repeat and not repeat.is_elapsed else former.at
@@ -55,14 +55,14 @@ def _on_other_days(pieces: Pieces, former: Moment, now: datetime, zone: ZoneInfo
 
 
 def _in_the_same_half(pieces: Pieces, former: Moment) -> Pieces:
-    """Put a time that comes twice a day ("at 8") into the half of the day in which the former one lies."""
+    """Put a time that comes twice a day ("at 8") into the former time's half of the day."""
     clock = calendar.clock_of(pieces)
     is_vague = clock is not None and clock.is_vague
     return calendar.halved(pieces, "am" if former.at.hour < 12 else "pm") if is_vague else pieces
 
 
 def _of_another_length(pieces: Pieces, former: Moment, now: datetime) -> Moment | None:
-    """Return a timer with another length: "15 minutes", or in the former unit "15"."""
+    """Return a timer with another length: "15 minutes", or "15" in the former unit."""
     assert former.begun is not None  # the caller asked
     if pieces.keys() == {"length"}:
         return Moment(later(now, seconds=amount_of(pieces["length"]).seconds), begun=now)
@@ -74,8 +74,13 @@ def _of_another_length(pieces: Pieces, former: Moment, now: datetime) -> Moment 
 
 
 def is_shift(text: str, lang: str) -> bool:
-    """Tell whether a text moves a moment by a length of time, whatever it is ("ten minutes later")."""
+    """Tell whether a text moves a moment by any length of time ("ten minutes later")."""
     return only_pieces(text, lang).keys() == {"shift"}
+
+
+def is_length(text: str, lang: str) -> bool:
+    """Tell whether a text names a length of time and nothing else ("in five minutes", "ten minutes")."""
+    return only_pieces(text, lang).keys() in ({"after"}, {"length"})
 
 
 def repeats(text: str, lang: str) -> bool:
@@ -84,7 +89,7 @@ def repeats(text: str, lang: str) -> bool:
 
 
 def names_no_day(text: str, lang: str) -> bool:
-    """Say whether a text names a time of day and nothing else ("at 8")."""
+    """Tell whether a text names a time of day and nothing else ("at 8")."""
     pieces = only_pieces(text, lang)
     return bool(pieces) and pieces.keys() <= calendar.TIME_KINDS - {"daily"}
 
@@ -103,7 +108,7 @@ def rezoned(former: Moment, now: datetime, zone: ZoneInfo) -> Moment:
         moved = in_zone(former, zone, now)
     except OverflowError:
         return former
-    # A moment that is due now rings first.
+    # A due moment rings first.
     return moved if at > now else replace(moved, at=at)
 
 
@@ -130,13 +135,13 @@ def _at_another_time(
     clock, repeat = calendar.clock_of(pieces), former.repeat
     assert clock is not None  # there are pieces, and all of them name a time
     if not day_named and former.at.date() > now.date():
-        # "At 8" was tomorrow morning, since this morning's is past; "no, at 8 pm" is today.
+        # "At 8" meant tomorrow morning, since this morning's 8 is past; "no, at 8 pm" means today.
         return calendar.first(repeat.rule, clock, now) if repeat else meant(pieces, now, zone)
     if repeat is not None and not repeat.is_elapsed:
         return at_time(former, clock.clock, now)
     at = clock.on(former.at.date(), zone, now)
     if repeat is None and (at > now.astimezone(UTC) or former.at > now.astimezone(UTC)):
-        # The moment is still to come, so a past hour does not mean the next day.
+        # The moment is in the future, so a past hour does not mean the next day.
         return Moment(at) if at > now.astimezone(UTC) else None
     return meant(pieces, now, zone)
 

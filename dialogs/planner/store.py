@@ -1,6 +1,6 @@
-"""The table of reminders: what a user shall be told, and when.
+"""The table of reminders, with their texts and times.
 
-A row stays when it has rung or was deleted: a call that is repeated after a crash finds its work done.
+A row stays after its last ring or its deletion: a call that is repeated after a crash finds its work done.
 """
 
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
@@ -18,26 +18,26 @@ from agents.memory.connection import Connection, Session, T, Tables, Work
 from agents.memory.inbox import storable
 from agents.memory.notices import Due, NoticeSource, rung
 from agents.memory.preferences import zone_of_user
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from agents.toolkit.services import Alarms, Services
 from dialogs.planner.agenda import Agenda, stored_todos
 from dialogs.planner.records import OTHERS, Kind, Reminder, timing, unix_ms
 
 TABLES = Tables(
     "planner",
-    (
-        """CREATE TABLE IF NOT EXISTS reminders (
+    {
+        "make_reminders": """CREATE TABLE IF NOT EXISTS reminders (
         id INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT NOT NULL, thread TEXT NOT NULL, added_by TEXT NOT NULL,
         number INTEGER NOT NULL, text TEXT NOT NULL, lang TEXT NOT NULL, zone TEXT NOT NULL,
         rule TEXT, start TEXT, at_ms INTEGER NOT NULL, due_ms INTEGER, rung_ms INTEGER,
         changed_by TEXT NOT NULL DEFAULT '', kind TEXT NOT NULL DEFAULT 'reminder', UNIQUE (user, added_by));
         CREATE INDEX IF NOT EXISTS reminders_due ON reminders (due_ms) WHERE due_ms IS NOT NULL""",
-        "CREATE INDEX reminders_thread ON reminders (thread)",
+        "index_threads": "CREATE INDEX reminders_thread ON reminders (thread)",
         # Exceptions of a repetition: before, a skipped time was known only by the next one.
-        "ALTER TABLE reminders ADD COLUMN skipped TEXT NOT NULL DEFAULT ''",
-        """ALTER TABLE reminders ADD COLUMN origin TEXT NOT NULL DEFAULT '';
+        "keep_exceptions": "ALTER TABLE reminders ADD COLUMN skipped TEXT NOT NULL DEFAULT ''",
+        "keep_origins": """ALTER TABLE reminders ADD COLUMN origin TEXT NOT NULL DEFAULT '';
         UPDATE reminders SET origin = 'others' WHERE added_by LIKE 'ics-%'""",
-    ),
+    },
 )
 COLUMNS = [field.name for field in fields(Reminder)]
 WRITTEN = [name for name in COLUMNS if name != "id"]
@@ -53,23 +53,23 @@ WHERE due_ms <= ?1 AND (?2 IS NULL OR user = ?2) AND glob(?3, thread) ORDER BY d
 """
 ADD = f"INSERT INTO reminders ({', '.join(WRITTEN)}) VALUES ({', '.join(f':{name}' for name in WRITTEN)}) RETURNING id"
 SAVE = f"UPDATE reminders SET {', '.join(f'{name} = :{name}' for name in WRITTEN)} WHERE id = :id"
-# Entries from a calendar are kept as long as that calendar may be read again.
+# Entries from a calendar stay as long as that calendar may be read again.
 PRUNE = """
 DELETE FROM reminders WHERE user = ?1 AND due_ms IS NULL AND max(at_ms, coalesce(rung_ms, 0)) < ?2
 AND added_by NOT LIKE 'ics-%' AND number < (SELECT max(number) FROM reminders WHERE user = ?1)
 """
 KEPT_MS = 90 * 24 * 3600 * 1000
-"""How long a finished reminder is kept."""
+"""The time for which a finished reminder is kept."""
 REMEMBERED_MS = 24 * 3600 * 1000
-"""How long a reminder that has rung can still be postponed."""
+"""The time after its ring in which a reminder can still be postponed."""
 RING = "reminder"
-"""The id of a ring begins so, and the row's number follows; a conversation keeps what rang under that id."""
+"""The beginning of the id of a ring, before the row's number; a conversation keeps the ring's message under that id."""
 MOST_REMINDERS = 200
 """The most reminders of a user at a time."""
 
 
 class Reminders(NoticeSource):
-    """Keep reminders in SQLite; what a method has returned from survives a power cut."""
+    """Keeps reminders in the database; the writes of a finished method survive a power cut."""
 
     def __init__(self, database: Connection, store: BaseStore, now: Callable[[], float]) -> None:
         super().__init__(now)
@@ -98,7 +98,7 @@ class Reminders(NoticeSource):
                 return added
             if len(self._live(connection, user)) >= MOST_REMINDERS:
                 raise UsageError(f"There are {MOST_REMINDERS} reminders already; delete one first.")
-            # Finished reminders count too: somebody may still mean the one that had a number.
+            # Finished reminders count too: the user may still mean the one that had a number.
             connection.execute(PRUNE, (user, self._now_ms() - KEPT_MS))
             (last,) = connection.execute(LAST, (user,)).fetchone()
             new = Reminder(
@@ -124,9 +124,9 @@ class Reminders(NoticeSource):
     async def change(
         self, reminder: Reminder, call: str, *, text: str, moment: Moment | None, origin: str | None = None
     ) -> Reminder:
-        """Give a reminder another text and, if they are given, another time and origin; do nothing if this call did so.
+        """Give a reminder another text and, if given, another time and origin; do nothing if this call did it before.
 
-        Returns it as it is stored.
+        Returns the stored reminder.
         """
 
         def change(connection: Session) -> Reminder:
@@ -152,7 +152,7 @@ class Reminders(NoticeSource):
         await self._write(delete)
 
     async def put_back(self, user: str, key: str, values: Json) -> None:
-        """Make a reminder what it was, by the call that added it; one that has rung since does not ring again."""
+        """Restore a reminder's values, by the call that added it; one that has rung since does not ring again."""
 
         def put(connection: Session) -> None:
             stored = _first(connection, OF_CALL, user, key)
@@ -180,7 +180,7 @@ class Reminders(NoticeSource):
         return rung(reminder.text, reminder.lang, reminder.moment.at, self.present(), is_late=is_late)
 
     async def is_foreign(self, id: str) -> bool:
-        """Tell whether others may have written what a ring said; a day tells of every entry."""
+        """Tell whether others may have written the text of a ring; that of a day has every entry."""
         kind, _, rest = id.partition("-")
         row = rest.partition("-")[0]
         if kind != RING or not row.isdecimal():
@@ -192,7 +192,7 @@ class Reminders(NoticeSource):
         return plans.tells_of_others(plans.today().text())
 
     async def rang(self, due: Due) -> None:
-        """Note that a reminder rang, and set its next time; missed repetitions are left out.
+        """Note a reminder's ring, and set its next time; missed repetitions are left out.
 
         A reminder that was changed meanwhile stays as it is.
         """
@@ -253,7 +253,7 @@ class KeptAlarms(Alarms):
 
 @asynccontextmanager
 async def open_services(services: Services) -> AsyncIterator[Sequence[object]]:
-    """Yield the table of reminders, which the tools work with, and the alarms for other dialogs."""
+    """Yield the table of reminders for the tools, and the alarms for other dialogs."""
     memory = services.get(Memory)
     reminders = Reminders(memory.database, memory.store, memory.now)
     yield [reminders, KeptAlarms(reminders)]

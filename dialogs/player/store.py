@@ -1,4 +1,4 @@
-"""What profiles have played, how far, and what they like. One or several users share a profile."""
+"""The history, the positions and the marks of profiles. One or several users share a profile."""
 
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -11,8 +11,8 @@ from dialogs.player.players import State, Viewer
 Result = TypeVar("Result")
 TABLES = Tables(
     "player",
-    (
-        """
+    {
+        "make_media": """
         CREATE TABLE IF NOT EXISTS media_viewers (
             user TEXT NOT NULL, device TEXT NOT NULL, profile TEXT NOT NULL, age INTEGER, PRIMARY KEY (user, device));
         CREATE TABLE IF NOT EXISTS media_plays (
@@ -24,11 +24,11 @@ TABLES = Tables(
             profile TEXT PRIMARY KEY, title TEXT NOT NULL, state TEXT NOT NULL, position INTEGER NOT NULL,
             since_ms INTEGER NOT NULL, volume INTEGER NOT NULL, off_at_end INTEGER NOT NULL);
         """,
-    ),
+    },
 )
 OF_PROFILE = ("media_plays", "media_marks", "media_playback")
 OWN_DEVICE = "terminal"
-"""At this door everybody has a profile of their own without being given one."""
+"""At this door, each user has a profile of their own without an operator's command."""
 MARK = """
 INSERT INTO media_marks (profile, title, {column}) VALUES (?, ?, ?)
 ON CONFLICT (profile, title) DO UPDATE SET {column} = excluded.{column}
@@ -94,7 +94,7 @@ class ProfileRows:
         self._database.execute(MARK.format(column=column), (self._profile, title, value))
 
     def playback(self) -> PlaybackRow:
-        """Return what the profile plays."""
+        """Return the playback of the profile."""
         sql = "SELECT title, state, position, since_ms, volume, off_at_end FROM media_playback WHERE profile = ?"
         row = self._database.execute(sql, (self._profile,)).fetchone()
         if row is None:
@@ -103,7 +103,7 @@ class ProfileRows:
         return PlaybackRow(title, state, position, since_ms, volume, bool(off_at_end))
 
     def play(self, row: PlaybackRow) -> None:
-        """Write what the profile plays."""
+        """Write the playback of the profile."""
         values = (self._profile, row.title, row.state, row.position, row.since_ms, row.volume, row.off_at_end)
         self._database.execute(PLAY, values)
 
@@ -123,7 +123,7 @@ class MediaStore:
         self._connection, self.now = connection, now
 
     async def of(self, profile: str, work: Callable[[ProfileRows], Result]) -> Result:
-        """Do `work` on the rows of a profile in one transaction; return what it returns."""
+        """Do `work` on the rows of a profile in one transaction; return its result."""
         now_ms = round(self.now() * 1000)
         return await self._connection.write(lambda database: work(ProfileRows(database, profile, now_ms)))
 
@@ -151,9 +151,9 @@ class MediaStore:
         return await self._connection.write(lambda database: database.execute(sql, (user,)).rowcount) > 0
 
     async def erase(self, users: Collection[str]) -> None:
-        """Remove what the profiles of these users hold, except for profiles that somebody else has as well.
+        """Remove the rows of these users' profiles, except for profiles that other users have as well.
 
-        Who has which profile, and the age limit, are the operator's words and stay.
+        The profiles' assignments and age limits are the operator's, and stay.
         """
 
         def work(database: Session) -> None:

@@ -1,4 +1,4 @@
-"""What conversations have found out: a row for each fact or summary, and one for each end of a dialog or thread."""
+"""Facts from conversations: a row for each fact or summary, and one for each end of a dialog or thread."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -9,12 +9,12 @@ from agents.language.text.stems import spelt, stem, words
 from agents.language.text.vocabulary import listening, small_words
 from agents.memory.connection import Connection, Session, Tables
 from agents.memory.inbox import now_ms, storable
-from agents.toolkit.services import Ending, LongTermMemory
+from agents.toolkit.services import DialogEnd, LongTermMemory
 
 TABLES = Tables(
     "recall",
-    (
-        """CREATE TABLE recall_entries (
+    {
+        "make_entries": """CREATE TABLE recall_entries (
         owner TEXT NOT NULL, number INTEGER NOT NULL, key TEXT NOT NULL, kind TEXT NOT NULL, user TEXT NOT NULL,
         thread TEXT NOT NULL, dialog TEXT NOT NULL, turn INTEGER NOT NULL, at_ms INTEGER NOT NULL, text TEXT NOT NULL,
         write_id INTEGER NOT NULL, PRIMARY KEY (owner, number), UNIQUE (owner, key));
@@ -22,16 +22,16 @@ TABLES = Tables(
         id INTEGER PRIMARY KEY, owner TEXT NOT NULL, thread TEXT NOT NULL, user TEXT NOT NULL, message TEXT NOT NULL,
         turn INTEGER NOT NULL, since INTEGER NOT NULL, lang TEXT NOT NULL, write_id INTEGER NOT NULL, due_ms INTEGER,
         tries INTEGER NOT NULL DEFAULT 0, UNIQUE (thread, user, message))""",
-        """CREATE INDEX recall_entries_user ON recall_entries (user);
+        "index_users": """CREATE INDEX recall_entries_user ON recall_entries (user);
         CREATE INDEX recall_ends_user ON recall_ends (user)""",
-        "CREATE INDEX recall_entries_thread ON recall_entries (thread)",
-    ),
+        "index_threads": "CREATE INDEX recall_entries_thread ON recall_entries (thread)",
+    },
 )
 ITEMS, SUMMARY = "recall", "summary"
-"""What entries are called in the undo log, and the kind of an entry that a model has made."""
+"""The name of entries in the undo log, and the kind of an entry from a model."""
 MOST_ENTRIES, LONGEST_ENTRY, MOST_FOUND = 300, 500, 5
-"""Entries that an owner has, the oldest go first; characters of an entry; entries that a search returns."""
-# A number that was given once is not given again, and a deleted entry is not told anew: its row stays without a text.
+"""The most entries of an owner, of which the oldest go; characters of an entry; entries in a search result."""
+# A used number is not given again, and a deleted entry is not kept anew: its row stays without a text.
 PUT = """
 INSERT INTO recall_entries (owner, number, key, kind, user, thread, dialog, turn, at_ms, text, write_id)
 SELECT :owner, coalesce(max(number), 0) + 1, :key, :kind, :user, :thread, :dialog, :turn, :at_ms, :text, :write_id
@@ -60,12 +60,12 @@ OR (kind = 'form' AND dialog = ?2 AND (?3 = '' OR key = 'form/' || ?2 || '/' || 
 
 
 def owner_of(thread: str, user: str, *, is_shared: bool) -> str:
-    """Return whose memory belongs to a place: the user's, or a group's, whose further threads have "~" and a number."""
+    """Return the owner of a place's memory: the user, or the group, whose further threads have "~" and a number."""
     return f"group {thread.partition('~')[0]}" if is_shared else f"user {user}"
 
 
 class KeptEntry(NamedTuple):
-    """A fact or a summary; its `kind` is "form", "facts", the kind of what a tool wrote, or "summary"."""
+    """A fact or a summary; its `kind` is "form", "facts", the kind of a tool's items, or "summary"."""
 
     number: int
     kind: str
@@ -79,7 +79,7 @@ class KeptEntry(NamedTuple):
 
 
 class DueSummary(NamedTuple):
-    """An end without a summary: the summary tells the turns behind `since`."""
+    """An end without a summary: the summary will be that of the turns behind `since`."""
 
     id: int
     owner: str
@@ -91,13 +91,13 @@ class DueSummary(NamedTuple):
 
 
 class Recall(LongTermMemory):
-    """Reads and writes what is kept; `sums_up` says whether each end waits for a summary."""
+    """Reads and writes entries; `sums_up`: each end waits for a summary."""
 
     def __init__(self, database: Connection, *, sums_up: bool) -> None:
         self._database, self._sums_up = database, sums_up
 
-    async def keep(self, ending: Ending) -> None:
-        """See `LongTermMemory`; what was kept at an end before is not kept again, even if it was deleted since."""
+    async def keep(self, ending: DialogEnd) -> None:
+        """See `LongTermMemory`; an entry from an earlier end is not kept again, even if it was deleted since."""
         owner = owner_of(ending.thread, ending.user, is_shared=ending.is_shared)
         place = storable(ending.thread), storable(ending.user)
 
@@ -109,7 +109,7 @@ class Recall(LongTermMemory):
             last, since = database.execute(LAST, place).fetchone()
             for fact in ending.facts:
                 write = fact.write
-                # What was done to memory itself would tell what was deleted from it.
+                # A write to memory itself would repeat a deleted entry.
                 if fact.kind != ITEMS and (fact.kind == "form" or write.id > last):
                     row = {"key": fact.key, "kind": fact.kind, "dialog": fact.dialog, "write_id": write.id}
                     row |= {"turn": write.turn or ending.turn, "at_ms": write.at_ms, "last": last}
@@ -135,7 +135,7 @@ class Recall(LongTermMemory):
         ]
 
     async def search(self, owner: str, about: str, lang: str) -> list[KeptEntry]:
-        """Return the entries that share most words with what is asked about, best first."""
+        """Return the entries that share most words with `about`, best first."""
         return await asyncio.to_thread(_search, await self.of(owner), about, lang)
 
     async def save(self, owner: str, texts: Mapping[int, str]) -> None:
@@ -157,14 +157,14 @@ class Recall(LongTermMemory):
         await self._database.write(clear)
 
     async def erase(self, user: str, *, thread: str | None = None, dialog: str = "", field: str = "") -> None:
-        """See `LongTermMemory`; summaries go with a form, since they may tell what it holds. No user: a thread's."""
+        """See `LongTermMemory`; summaries go with a form, since they may repeat it. No user: a thread's entries."""
 
         def erase(database: Session) -> None:
             if dialog:
                 database.execute(OF_FORM, (user, dialog, field))
                 database.execute("UPDATE recall_ends SET due_ms = NULL WHERE user = ?", (user,))
                 return
-            # One statement for all cases would have no index.
+            # One statement for all cases could use no index.
             places = {**({"user": user} if user else {}), **({} if thread is None else {"thread": thread})}
             where = " AND ".join(f"{name} = ?" for name in places)
             for table in ("recall_entries", "recall_ends"):
@@ -174,7 +174,7 @@ class Recall(LongTermMemory):
             await self._database.write(erase)
 
     async def claim(self, lease_ms: int, most: int) -> DueSummary | None:
-        """Take an end that waits for its summary, so that nobody else takes it meanwhile; each end `most` times."""
+        """Take an end that waits for its summary, for this process alone; each end `most` times."""
         sql = f"""UPDATE recall_ends SET tries = tries + 1, due_ms = ? WHERE id = (SELECT id FROM recall_ends
         WHERE due_ms <= ? AND tries < ? ORDER BY id LIMIT 1) RETURNING {", ".join(DueSummary._fields)}"""
         values = now_ms() + lease_ms, now_ms(), most

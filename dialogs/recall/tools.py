@@ -1,4 +1,4 @@
-"""Tools: what earlier conversations have found out is told, corrected and deleted."""
+"""Tools that tell, correct and delete facts from earlier conversations."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -10,7 +10,7 @@ from langgraph.store.base import BaseStore
 from pydantic import Field
 
 from agents.language.schedule.wording import worded_instant
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from agents.toolkit import Refused, Runtime, traits
 from agents.toolkit.context import Context
 from agents.toolkit.traits import Items
@@ -20,18 +20,18 @@ from dialogs.recall.store import ITEMS, LONGEST_ENTRY, SUMMARY, KeptEntry, Recal
 from prompts import sentence
 
 MOST_LISTED, MOST_TOLD, LONGEST_TOLD = 40, 5, 400
-"""Entries that are listed, entries that the supervisor is told without asking, and characters of these together."""
+"""The most listed entries, the most entries in the supervisor's prompt, and the most characters of these together."""
 Number = Annotated[int, Field(ge=1)]
 said = partial(sentence, "recall/phrases")
 
 
 def owner(context: Context) -> str:
-    """Return whose memory a turn is about."""
+    """Return the owner of a turn's memory."""
     return owner_of(context.thread, context.user, is_shared=context.is_shared)
 
 
 def lines_of(entries: Sequence[KeptEntry], lang: str) -> list[str]:
-    """Return entries in words, each with its number, its time and, if a model has made it, a word on that."""
+    """Return entries in words, each with its number, its time and, if it is a model's, a mark of that."""
     now, lines = datetime.now(UTC), list[str]()
     for entry in entries[-MOST_LISTED:]:
         when = worded_instant(datetime.fromtimestamp(entry.at_ms / 1000, UTC).astimezone(), lang, now)
@@ -41,7 +41,7 @@ def lines_of(entries: Sequence[KeptEntry], lang: str) -> list[str]:
 
 
 async def user_lines(context: Context, store: BaseStore, lang: str) -> Sequence[str]:
-    """Return the latest facts of other threads, for the supervisor; a model's summaries are told when asked for."""
+    """Return the latest facts of other threads for the supervisor, without a model's summaries."""
     recall = context.services.find(Recall)
     entries = await recall.of(owner(context)) if recall else []
     elsewhere = [entry for entry in entries if entry.kind != SUMMARY and entry.thread != context.thread]
@@ -50,12 +50,12 @@ async def user_lines(context: Context, store: BaseStore, lang: str) -> Sequence[
 
 
 class Entries(Items):
-    """Entries as they are taken back, by number."""
+    """Entries for the undo log, by number."""
 
     name = ITEMS
 
     async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Json]:
-        """Return the entries that are there and the user's own."""
+        """Return the existing entries that are the user's own."""
         context = runtime.context
         entries = await context.service(Recall).of(owner(context))
         own = {str(entry.number): entry for entry in entries if entry.user == context.user}
@@ -70,7 +70,7 @@ class Entries(Items):
         return f"{value['number']}. {value['text']}"
 
     async def change(self, runtime: Runtime, numbers: Sequence[int], text: str) -> str:
-        """Give entries a text, or delete them, so that it can be taken back. Raises Refused if one is not there."""
+        """Give entries a text, or delete them, and enter the change for undo. Raises Refused if one does not exist."""
         keys, lang = [*map(str, numbers)], runtime.state["lang"]
         before = {key: value for key, (value, _) in (await begun(runtime, self)).items()}
         before = before or {**await self.read(runtime, keys)}

@@ -1,7 +1,7 @@
-"""Search: from queries to numbered documents, in steps that can be seen.
+"""Search: from queries to numbered documents, in visible steps.
 
-choose (which retriever answers), collect (all queries at once), check (has every query documents?), rank, cut (to the
-number that was asked for), answer (what the model reads).
+choose (a retriever), collect (all queries at once), check (every query for documents), rank, cut (to the requested
+number), answer (the payload for the model).
 """
 
 import asyncio
@@ -19,59 +19,59 @@ from agents.events.views import is_web
 from agents.language.text.clean import clean
 from agents.language.text.stems import has_phrase, stems
 from agents.state.citations import CitedSource, without_marks
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from dialogs.research.composites import asked, fused
 from dialogs.research.retrievers import FoundDocument, Image, Results, Retriever
 from prompts import sentence, table
 
 Tell = Callable[[Step, str, int], None]
-"""Is told about each finished step: its outcome, and its time in ms."""
+"""Gets each finished step, with its outcome and its time in ms."""
 LONGEST_PASSAGE = 20_000
-"""Characters of a passage that are looked at."""
+"""The most characters of a passage that are read."""
 LONGEST_LINE = 200
 LONGEST_ADDRESS = 1_000
 _BLANKS = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r"\s*\n\s*\n\s*")
 ROOM = 7_500
-"""Characters of JSON that a call's result has; what is longer would be cut in the middle (`agents.toolkit.result`)."""
+"""The most characters of JSON in a call's result; a longer one would be cut in the middle (`agents.toolkit.result`)."""
 FRAME = 80
 """Characters of JSON around a query or a document."""
 LEAST = 200
-"""Characters of JSON that a document should have; many queries leave fewer documents for each."""
+"""The least characters of JSON of a document; many queries leave fewer documents for each."""
 SHORTEST = 60
 LONGEST_NAMED = 80
-"""Characters of a query in the words about it."""
+"""The most characters of a query in a sentence about it."""
 MOST_IMAGES = 20
 
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """What a model looks for."""
+    """A model's request for documents."""
 
     queries: Sequence[str]
-    """One for each thing, all different."""
+    """The queries, one for each subject, all different."""
     lang: str
     limit: int
-    """How many documents are wanted for each query."""
+    """The number of documents for each query."""
     sources: Sequence[str] = ()
     """The retrievers that the model names; if it names none, rules choose."""
 
 
 @dataclass(frozen=True)
 class QueryResult:
-    """What was found for one query."""
+    """The results for one query."""
 
     query: str
     collected: Sequence[Results] = ()
-    """The results of each retriever that was asked."""
+    """The results of each asked retriever."""
     documents: Sequence[FoundDocument] = ()
     """The documents in their final order, after the ranking."""
     problem: str = ""
-    """Why there are no documents, in words for a model."""
+    """The reason why there are no documents, in words for a model."""
 
     @property
     def failures(self) -> dict[str, str]:
-        """Which retrievers did not answer, and why."""
+        """The failed retrievers, with their reasons."""
         return {name: why for results in self.collected for name, why in results.failures.items()}
 
 
@@ -80,7 +80,7 @@ class NothingFound(Exception):
 
 
 def choose(request: SearchRequest, retrievers: Mapping[str, Retriever]) -> list[Retriever]:
-    """Return the retrievers that the model names; else the one whose words stand in a query; else the first.
+    """Return the retrievers that the model names; else the one with words in a query; else the first.
 
     Raises:
         NothingFound: no source is set up, or no source has that name.
@@ -106,7 +106,7 @@ def _by_rules(request: SearchRequest, retrievers: Mapping[str, Retriever]) -> Re
 
 
 def listed(retrievers: Mapping[str, Retriever], lang: str) -> str:
-    """Return the retrievers with what each is good for, one a line."""
+    """Return the retrievers with their purposes, one a line."""
     return "\n".join(f"- {name}: {retriever.description(lang)}" for name, retriever in retrievers.items())
 
 
@@ -137,7 +137,7 @@ def foreign_image(image: Image) -> Image | None:
 
 
 def foreign_line(text: str) -> str:
-    """Return a title or the like in one line of bounded length."""
+    """Return a title or another short text in one line of limited length."""
     line = " ".join(without_marks(clean(text[:LONGEST_PASSAGE])).split())
     return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1]}…"
 
@@ -152,7 +152,7 @@ def ranked(result: QueryResult) -> QueryResult:
 
 
 def cut(results: Sequence[QueryResult], limit: int) -> list[QueryResult]:
-    """Return the first documents of each query, their texts shortened so that all of them have room."""
+    """Return the first documents of each query, with texts cut so that all of them have room."""
     around = sum(_size(result.query) + _size(result.problem) + FRAME for result in results)
     most = (ROOM - around) // (LEAST + FRAME) // len(results)
     first = [replace(result, documents=result.documents[: max(min(limit, most), 1)]) for result in results]
@@ -197,7 +197,7 @@ class Stopwatch:
 async def search(
     request: SearchRequest, retrievers: Mapping[str, Retriever], watch: Stopwatch
 ) -> Sequence[QueryResult]:
-    """Return the documents for each query, the best first, at most as many as were asked for.
+    """Return the documents for each query, the best first, at most the requested number.
 
     Raises:
         NothingFound: no query has documents, or there is no such retriever.
@@ -273,14 +273,14 @@ class SearchPayload(BaseModel):
 
 
 def payload(results: Sequence[QueryResult], numbers: Sequence[int]) -> Json:
-    """Return what the model reads; `numbers` are those of all documents, in their order."""
+    """Return the payload for the model; `numbers` are those of all documents, in their order."""
     left, told = iter(numbers), set[int]()
     listed = []
     for result in results:
         documents = []
         for document in result.documents:
             number = next(left)
-            # What one query has brought in full another one only names.
+            # A document that an earlier query has in full is only named.
             text = (document.title or document.url) if number in told else _text(document)
             documents.append({"text": text, "reference_keyword": number})
             told.add(number)

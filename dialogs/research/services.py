@@ -1,4 +1,4 @@
-"""The retrievers that SEARCH_SOURCES names."""
+"""The retrievers of SEARCH_SOURCES, as a service."""
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -13,7 +13,7 @@ from agents.toolkit.context import Context
 from agents.toolkit.services import Services
 from dialogs.research import retrievers
 from dialogs.research.composites import Bounded, FirstOf, SearchCache, Together
-from dialogs.research.retrievers import Means, Retriever, Source
+from dialogs.research.retrievers import Retriever, RetrieverServices, Source
 from dialogs.research.search import listed
 from dialogs.research.settings import ResearchSettings, RetrieverPlan
 from dialogs.research.vectors import Vectors, embedding_model
@@ -25,13 +25,13 @@ LOCAL = "documents"
 
 @dataclass(frozen=True)
 class Retrievers:
-    """What searches documents, by name; the first one answers where nobody names another."""
+    """The retrievers by name; the first one answers a search that names none."""
 
     by_name: Mapping[str, Retriever] = field(default_factory=dict)
 
     @property
     def reach_out(self) -> bool:
-        """Whether one of them asks somebody outside, such as the web."""
+        """Whether one of them sends queries outside, such as to the web."""
         return any(each.reaches_out for each in self.by_name.values())
 
 
@@ -47,7 +47,7 @@ async def open_services(services: Services) -> AsyncIterator[Sequence[object]]:
         embedding_model(*embedding) as model,
     ):
         vectors = Vectors(index, model) if model else None
-        means = Means(
+        retriever_services = RetrieverServices(
             index,
             fetcher,
             searxng_url=settings.searxng_url,
@@ -58,38 +58,45 @@ async def open_services(services: Services) -> AsyncIterator[Sequence[object]]:
         )
         sources = retrievers.discover()
         try:
-            built = {plan.name: _built(plan, sources, means, settings, cache) for plan in settings.search_sources}
+            built = {
+                plan.name: _built(plan, sources, retriever_services, settings, cache)
+                for plan in settings.search_sources
+            }
             yield [cache, Retrievers(built), *([vectors] if vectors else [])]
         finally:
             index.close()
 
 
 async def forget(services: Services, thread: str, users: Collection[str]) -> None:
-    """Delete everything that searches have found, because it tells what somebody asked for."""
+    """Delete the results of all searches, because they reveal the queries."""
     services.get(SearchCache).erase()
 
 
 async def known_sources(context: Context, lang: str) -> Sequence[str]:
-    """Tell the dialog's model which sources it can name, if there are several."""
+    """Return the dialog's line on the sources that its model can name, if there are several."""
     by_name = (context.services.find(Retrievers) or Retrievers()).by_name
     return [sentence("research/phrases", "sources", lang, sources=listed(by_name, lang))] if len(by_name) > 1 else []
 
 
 async def told_of_the_web(context: Context, store: BaseStore, lang: str) -> Sequence[str]:
-    """Tell the supervisor's model whether the web is searched here."""
+    """Return the supervisor's line on searches of the web: there are some, or none."""
     retrievers = context.services.find(Retrievers) or Retrievers()
     return [sentence("research/phrases", "with_web" if retrievers.reach_out else "without_web", lang)]
 
 
 def _built(
-    plan: RetrieverPlan, sources: Mapping[str, Source], means: Means, settings: ResearchSettings, cache: SearchCache
+    plan: RetrieverPlan,
+    sources: Mapping[str, Source],
+    retriever_services: RetrieverServices,
+    settings: ResearchSettings,
+    cache: SearchCache,
 ) -> Retriever:
     """Return the retriever of a plan; a single source or alternative is not wrapped."""
 
     def single(name: str) -> Retriever:
         source = sources[name]
         limit = settings.search_timeout * source.patience
-        return Bounded(source.make(name, means), limit, None if name == LOCAL else cache)
+        return Bounded(source.make(name, retriever_services), limit, None if name == LOCAL else cache)
 
     groups = [
         Together(plan.name, list(map(single, group))) if len(group) > 1 else single(group[0])

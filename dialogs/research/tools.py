@@ -1,4 +1,4 @@
-"""search: find documents and give them numbers that the answer cites."""
+"""The tool `search`: it finds documents and gives them numbers for the citations of the answer."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -9,7 +9,7 @@ from pydantic import Field
 from agents.events import SearchStep, Step
 from agents.events.views import Notice
 from agents.language.text.clean import clean
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from agents.toolkit import Answer, Refused, Runtime, result, traits
 from agents.toolkit.call import this_turn
 from agents.toolkit.context import emitter
@@ -33,7 +33,7 @@ Query = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 def _reaches_out(args: Json, runtime: Runtime) -> bool:
-    """Tell whether this search carries its queries to somebody outside."""
+    """Tell whether this search sends its queries outside."""
     by_name = runtime.context.service(Retrievers).by_name
     try:
         chosen = choose(_request(args["queries"], args["sources"], args["limit"], runtime), by_name)
@@ -48,7 +48,7 @@ def _request(queries: Sequence[str], sources: Sequence[str] | None, limit: int, 
 
 
 def _refused(nothing: str, runtime: Runtime, retrievers: Retrievers) -> Refused:
-    """Return the refusal of a search that found nothing; where no web is set up the user is told so, once a turn."""
+    """Return the refusal of an empty search; without a search of the web, it tells the user so, once a turn."""
     if retrievers.reach_out:
         return Refused(nothing)
     state = runtime.state

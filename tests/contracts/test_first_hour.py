@@ -4,14 +4,15 @@ import itertools
 import os
 import re
 import shlex
-import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.support import pages
+from tests.support.checkout import check_out
+from tests.support.commands import run_commands
 from tests.support.own_folders import CACHE
 from tests.support.places import ROOT
 from tests.support.warm_python import run_python
@@ -27,11 +28,7 @@ APPLICATION = "python -m app "
 def clone(tmp_path: Path) -> Path:
     """Return a copy of what a clone has: the files that git knows."""
     folder = tmp_path / "assistant"
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True).stdout
-    for file in filter(None, listed.split("\0")):
-        if (ROOT / file).is_file():
-            (folder / file).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / file, folder / file)
+    check_out(folder)
     # Everything pinned is installed already, in the environment of this process.
     (folder / ".venv").symlink_to(ROOT / ".venv")
     # What mypy knows of these files already need not be found out anew.
@@ -54,7 +51,7 @@ class Reader:
         self._environment = {**kept, "LLM_MODEL": "local:rules"}
 
     def reads(self, text: str) -> None:
-        """Do what the page says; an output that is another one than the page's fails."""
+        """Follow the page; an output that differs from the page's fails."""
         for block in BLOCK.finditer(text):
             if block["file"]:
                 self.files[block["file"]] = block["text"]
@@ -62,43 +59,56 @@ class Reader:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(block["text"], "utf-8")
             elif block["kind"] == "console":
-                for line, expected in steps(block["text"]):
-                    output = self._types(line)
-                    assert pages.same(expected or [pages.ELLIPSIS], output), f"{line}\n{output}"
+                self._types(list(steps(block["text"])))
 
-    def _types(self, line: str) -> str:
-        if chat := re.fullmatch(r"\$ (?:APP_LANG=(\w+) )?make chat", line):
+    def _types(self, session: Sequence[tuple[str, list[str]]]) -> None:
+        """Type the lines of a session; those of a chat are said in one process."""
+        for is_said, part in itertools.groupby(session, lambda step: step[0].startswith("> ")):
+            lines = [*part]
+            outputs = (
+                self._says([line[2:] for line, _ in lines]) if is_said else [self._runs(line) for line, _ in lines]
+            )
+            for (line, expected), output in zip(lines, outputs, strict=True):
+                assert pages.same(expected or [pages.ELLIPSIS], output), f"{line}\n{output}"
+
+    def _says(self, texts: Sequence[str]) -> list[str]:
+        commands = []
+        for text in texts:
+            if text == "/new":
+                self._thread = f"me-{next(self._further)}"
+            commands.append(("ask", text, "--thread", self._thread) if text != "/new" else ("--help",))
+        outcomes = run_commands(self.clone, {**self._environment, "APP_LANG": self._lang}, *commands)
+        return [_shown(*outcome) for outcome in outcomes]
+
+    def _runs(self, line: str) -> str:
+        command = line.removeprefix("$ ")
+        if chat := re.fullmatch(r"(?:APP_LANG=(\w+) )?make chat", command):
             self._thread, self._lang = "me", chat[1] or "en"
             return ""
-        if line == "> /new":
-            self._thread = f"me-{next(self._further)}"
-            return ""
-        if line.startswith("> "):
-            return self._runs("ask", line[2:], "--thread", self._thread, lang=self._lang)
-        command = line.removeprefix("$ ")
         if command.startswith(APPLICATION):
-            return self._runs(*shlex.split(command.removeprefix(APPLICATION)))
+            arguments = shlex.split(command.removeprefix(APPLICATION))
+            environment = {**self._environment, "APP_LANG": "en"}
+            done = run_python("app", *arguments, folder=self.clone, environment=environment)
+            return _shown(done.returncode, done.stdout, done.stderr, "--trace" in arguments)
         done = subprocess.run(
             command, shell=True, cwd=self.clone, env=self._environment, capture_output=True, text=True
         )
         return done.stdout + done.stderr
 
-    def _runs(self, *arguments: str, lang: str = "en") -> str:
-        environment = {**self._environment, "APP_LANG": lang}
-        done = run_python("app", *arguments, folder=self.clone, environment=environment)
-        # At a terminal a question is shown without its id, which is for scripts.
-        is_shown = done.returncode not in (0, 10) or "--trace" in arguments
-        return done.stdout + (done.stderr if is_shown else "")
+
+def _shown(code: int, out: str, error: str, is_traced: bool = False) -> str:
+    """Return the text on a terminal: a question without its id, which is for scripts."""
+    return out + (error if is_traced or code not in (0, 10) else "")
 
 
 def contents(clone: Path) -> dict[Path, bytes]:
-    """Return what stands in the files of a clone, but for the environment."""
+    """Return the contents of a clone's files, without the environment."""
     files = (path for path in clone.rglob("*") if path.is_file() and ".venv" not in path.parts)
     return {path: path.read_bytes() for path in files}
 
 
 def steps(session: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield what is typed in a session, with the lines that are shown then."""
+    """Yield the typed lines of a session, each with the lines shown after it."""
     for part in filter(str.strip, STEP.split(session)):
         line, *expected = part.rstrip().splitlines()
         yield line, expected

@@ -18,7 +18,7 @@ from tests.support.places import ROOT
 from tests.support.warm_python import run_python
 
 NAMES = {"dialog": "clinic", "observer": "mood", "tool": "find_doctor", "language": "de"}
-"""What is begun of each kind."""
+"""The name of a new extension of each kind."""
 
 
 def environment(own: Path | None, **more: str) -> Mapping[str, str]:
@@ -102,7 +102,9 @@ def test_without_a_folder_of_ones_own_it_writes_beside_the_shipped_ones(tmp_path
     assert "tests/conftest.py" not in written_files["written"]
     report = json.loads(run_app(None, "check", "--json", folder=tmp_path))
     assert ("clinic" in [dialog["name"] for dialog in report["dialogs"]], report["faults"]) == (True, [])
-    assert "1 passed" in run(None, "-m", "pytest", "-q", "tests/test_dialog_clinic.py", folder=tmp_path)
+    tests = ("-q", "--assert=plain", "tests/test_dialog_clinic.py")
+    done = run_python("pytest", *tests, folder=tmp_path, environment=environment(None))
+    assert "1 passed" in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize(
@@ -135,7 +137,7 @@ def test_a_bad_name_is_one_line(
 
 
 def test_nothing_is_overwritten(searched: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where one of the files is there already, none is written."""
+    """If one of the files exists already, none is written."""
     test = searched / "tests" / "test_observer_mood.py"
     test.parent.mkdir()
     test.write_text("mine", "utf-8")

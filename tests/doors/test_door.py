@@ -29,7 +29,7 @@ async def test_the_door_of_the_document_answers(tmp_path: Path) -> None:
     exec(example(), names)  # the document is ours
     async with stage(tmp_path / "talk.db", Planner().models(ROLES)) as assistant:
         server = await names["serve"](assistant, port=0)
-        async with server, httpx.AsyncClient(trust_env=False) as client:
+        async with server, httpx.AsyncClient(trust_env=False, timeout=300) as client:
             url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
             turns = []
             for text in ("to-dos, please", "put milk"):
@@ -57,7 +57,7 @@ async def test_the_request_of_the_document_is_answered(
     body = json.loads(request[1]) if lang == "en" else {"thread": "ann", "text": "что ты умеешь?"}
     async with open_assistant(Settings(_env_file=None)) as assistant:
         server = await names["serve"](assistant, port=0)
-        async with server, httpx.AsyncClient(trust_env=False) as client:
+        async with server, httpx.AsyncClient(trust_env=False, timeout=300) as client:
             response = await client.post(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", json=body)
 
     events = [json.loads(line) for line in response.text.splitlines()]

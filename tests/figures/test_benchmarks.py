@@ -1,4 +1,4 @@
-"""What the benchmarks beside the peers rest on: packages of their own, tables and charts that are written whole."""
+"""The base of the benchmarks with peers: packages of their own, tables and charts that are written whole."""
 
 import ast
 import re
@@ -16,7 +16,7 @@ from tests.support.places import ROOT
 
 PEERS = ("langchain", "langgraph-checkpoint-postgres", "langgraph-supervisor", "langgraph-swarm")
 WORKERS = ("procrastinate", "psycopg")
-"""What our own workers need, who are measured beside the peers."""
+"""Packages of our own workers, which are measured beside the peers."""
 CLASSES = ("anthropic", "deepseek", "google-genai", "groq", "mistralai", "ollama", "openrouter", "xai")
 """The providers that are asked by their own classes."""
 
@@ -41,7 +41,7 @@ def test_nobody_needs_the_peers_to_run_or_test_the_application() -> None:
 
 
 def test_only_the_adapters_import_the_peers() -> None:
-    """Whoever counts or measures the application alone does without them."""
+    """Counts and measurements of the application alone need no peers."""
     names = {name.replace("-", "_") for name in PEERS}
     files = [
         file
@@ -105,7 +105,7 @@ def run() -> Run:
 
 
 def test_a_run_is_published_between_the_marks(run: Run, tmp_path: Path) -> None:
-    """Tables and charts are written, twice the same; what is written by hand stays."""
+    """Tables and charts are written, twice the same; hand-written text stays."""
     (tmp_path / "benchmarks.md").write_text((ROOT / "docs" / "benchmarks.md").read_text("utf-8"), "utf-8")
     publish(run, tmp_path)
     once = (tmp_path / "benchmarks.md").read_text("utf-8")
@@ -149,7 +149,7 @@ def test_marks_that_are_missing_are_named() -> None:
 
 
 def test_a_contestant_is_out_by_time_or_bytes(run: Run) -> None:
-    """What would take hours or gigabytes is stopped."""
+    """A run of hours or gigabytes is stopped."""
     measure = run.taken[0]
     assert not measure.is_out
     measure.bytes.append(2_000_000_000)
@@ -162,7 +162,8 @@ def test_a_contestant_is_out_by_time_or_bytes(run: Run) -> None:
 @pytest.mark.parametrize(
     ("file", "owner"),
     [
-        ("/x/agents/memory/store.py", "application"),
+        (str(ROOT / "app/plugins/lab/pages/desk.py"), "application"),
+        ("/x/site-packages/agents/memory.py", "other"),
         ("/x/benchmarks/instant.py", "benchmarks"),
         ("/x/lib/python3.11/site-packages/langgraph/pregel/main.py", "langgraph"),
         ("/x/lib/python3.11/site-packages/langchain/agents/factory.py", "other"),

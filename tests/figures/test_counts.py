@@ -1,4 +1,4 @@
-"""What a conversation costs, counted on the 30-turn script and on long ones that repeat its middle."""
+"""The costs of a conversation, counted on the 30-turn script and on long ones that repeat its middle."""
 
 import json
 from itertools import pairwise
@@ -8,7 +8,7 @@ import pytest
 
 from agents.conversation.prompt import Prompting
 from agents.models.window import PLAIN
-from agents.toolkit.shelf import shelves
+from agents.toolkit.tool_search import tool_searches
 from app.composition import discover
 from app.testing.script import Asked
 from benchmarks.conversation import TURNS, mean_length, script
@@ -26,7 +26,7 @@ LONG, FIRST = 150, 100
 BOUND = 4_000
 """Tokens of a history there, a quarter of what it may have: so a thread is long after a quarter of the turns."""
 WAVE = 1.1
-"""How much a prompt may be longer than its history before the turn."""
+"""The most that a prompt's length may be, divided by the history's length before the turn."""
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> Calls:
 def long(tmp_path_factory: pytest.TempPathFactory) -> Calls:
     """A thread of 150 turns, performed."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("agents.conversation.room.DEAREST", BOUND)
+        patch.setattr("agents.conversation.context_window.DEAREST", BOUND)
         return count(LONG, Path(tmp_path_factory.mktemp("long")))
 
 
@@ -50,8 +50,13 @@ def growing(call: Asked) -> int:
 
 
 def sizes(calls: Calls) -> str:
-    """Return where the calls and characters went, for a test that fails."""
+    """Return the calls and characters by role, for a failing test."""
     return "\n".join(json.dumps(row) for row in summary(calls))
+
+
+def is_one_a_turn(calls: Calls) -> bool:
+    """Tell whether no turn has two of these calls."""
+    return len({*calls.turns}) == len(calls.turns)
 
 
 def test_script_is_the_one_that_others_were_measured_on() -> None:
@@ -73,11 +78,17 @@ def test_thirty_turns_take_56_calls_of_all_roles(usual: Calls) -> None:
     assert len(usual.asked) <= MOST_OF_ALL, sizes(usual)
 
 
+def test_no_turn_asks_two_observers(usual: Calls) -> None:
+    """So their votes in one call would save none."""
+    assert is_one_a_turn(usual.by(OBSERVER)), sizes(usual)
+
+
 @pytest.mark.slow
 def test_thirty_turns_without_a_question_take_63_calls_of_all_roles(tmp_path: Path) -> None:
     """Behind an answer that asks nothing any message may be a new subject, so more of them ask the observers."""
     calls = count(TURNS, tmp_path, asks=False)
     assert len(calls.asked) <= MOST_UNASKED, sizes(calls)
+    assert is_one_a_turn(calls.by(OBSERVER)), sizes(calls)
     assert calls.cost <= MOST_CHARACTERS, sizes(calls)
 
 
@@ -87,7 +98,7 @@ def test_observers_are_asked_less_than_every_second_turn(usual: Calls) -> None:
 
 
 def test_thirty_turns_cost_what_42000_characters_cost(usual: Calls) -> None:
-    """All prompts of all roles together, observers included; what repeats the last prompt costs a tenth."""
+    """All prompts of all roles together, observers included; a part repeated from the last prompt costs a tenth."""
     assert usual.cost <= MOST_CHARACTERS, sizes(usual)
 
 
@@ -106,7 +117,7 @@ def test_a_prompt_repeats_all_of_the_one_before_it_until_its_history_is_cut(usua
 @pytest.mark.parametrize("lang", languages())
 def test_the_constant_part_of_a_prompt_is_short(lang: str) -> None:
     """A role and the schemas of its tools, as they go over the wire, have 7,100 characters at most."""
-    prompting = Prompting(speakers := discover()[0], shelves(speakers))
+    prompting = Prompting(speakers := discover()[0], tool_searches(speakers))
     for speaker in prompting.speakers:
         schemas = json.dumps(prompting.tools(speaker, lang), ensure_ascii=False, separators=(",", ":"))
         assert len(prompting.role(speaker, lang)) + len(schemas) <= MOST_CONSTANT, speaker.name

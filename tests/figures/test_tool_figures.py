@@ -1,10 +1,10 @@
-"""What tools cost a conversation, measured with three hundred of them."""
+"""The costs of tools in a conversation, measured with three hundred of them."""
 
 from pathlib import Path
 
 import pytest
 
-from benchmarks import shelf
+from benchmarks import tool_search
 from benchmarks.pieces import least_tokens
 from benchmarks.report import Row
 from tests.support.errands import errands
@@ -41,7 +41,7 @@ def test_errands_come_back_to_tools_and_talk_between() -> None:
 @pytest.mark.slow
 def test_cards_cost_less_than_binding(tmp_path: Path) -> None:
     """The same errands are done in each way; appended cards leave most of a prompt as it was, for the least cost."""
-    rows = {way: shelf.row(way, shelf.converse(way, 10, tmp_path)) for way in shelf.WAYS}
+    rows = {way: tool_search.row(way, tool_search.converse(way, 10, tmp_path)) for way in tool_search.WAYS}
     cost = {way: number(row, "cost a turn") for way, row in rows.items()}
 
     assert cost["cards appended"] < cost["all bound"]

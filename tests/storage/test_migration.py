@@ -1,10 +1,8 @@
 """An installation moves from a file to a server and back; a move that was cut off goes on."""
 
-import asyncio
 import os
 import signal
 import sqlite3
-import sys
 from collections.abc import Mapping
 from contextlib import closing
 from functools import partial
@@ -20,10 +18,10 @@ from app.composition import plugins_found, tables_of
 from app.composition.migration import Tell, copy
 from app.databases import backend_of
 from app.doors.http.callbacks import TABLES
-from tests.support.places import ROOT
 from tests.support.postgres_server import PostgresServer
 from tests.support.tiny_graph import letter, reply, say
 from tests.support.until import until
+from tests.support.warm_process import WarmProcess
 
 THREADS = int(os.environ.get("MIGRATED_THREADS", "60"))
 """2,000 of them were moved, with two interruptions: docs/figures.md."""
@@ -94,14 +92,14 @@ async def test_a_target_with_conversations_is_refused(source: Path, tmp_path: Pa
 
 
 async def test_unknown_and_older_tables_are_refused(tmp_path: Path) -> None:
-    """What this program does not know it cannot copy whole."""
+    """The program cannot copy unknown tables whole."""
     old, new = f"sqlite:///{tmp_path}/old.db", f"sqlite:///{tmp_path}/new.db"
-    garden = Tables("garden", ["CREATE TABLE plants (name TEXT)"])
+    garden = Tables("garden", {"make_plants": "CREATE TABLE plants (name TEXT)"})
     async with open_memory(old, tables=[garden]):
         pass
     with pytest.raises(UsageError, match="garden"):
         await copied(old, new)
-    newer = Tables("garden", [*garden.steps, "ALTER TABLE plants ADD COLUMN height INTEGER"])
+    newer = Tables("garden", {**garden.migrations, "add_height": "ALTER TABLE plants ADD COLUMN height INTEGER"})
     with pytest.raises(UsageError, match="older version"):
         await copied(old, new, newer)
 
@@ -148,14 +146,12 @@ async def test_a_move_that_was_killed_twice_is_whole(
     assert content(tmp_path / "back.db") == content(source)
 
 
-def _waits(connection: psycopg.Connection, table: str, process: asyncio.subprocess.Process) -> bool:
+def _waits(connection: psycopg.Connection, table: str, process: WarmProcess) -> bool:
     assert process.returncode is None
     return bool(connection.execute(WAITS, (table,)).fetchall())
 
 
-async def migrating(source: Path, url: str) -> asyncio.subprocess.Process:
+async def migrating(source: Path, url: str) -> WarmProcess:
     """Start the command."""
-    pipe = asyncio.subprocess.PIPE
     variables = {**os.environ, "DATABASE_URL": f"sqlite:///{source}", "APP_LANG": "en"}
-    call = (sys.executable, "-m", "app", "migrate", "--to", url)
-    return await asyncio.create_subprocess_exec(*call, cwd=ROOT, env=variables, stdout=pipe, stderr=pipe)
+    return await WarmProcess.start("migrate", "--to", url, environment=variables, is_read=True)

@@ -1,4 +1,4 @@
-"""How often a turn goes to the database."""
+"""The number of a turn's trips to the database."""
 
 import pytest
 
@@ -10,4 +10,4 @@ async def test_an_ordinary_turn_goes_seldom_to_its_file(database: str, monkeypat
     """Its message is stored when it comes; state, transcript and outcome are stored together at the end."""
     found = await costs(database, noted(Connection, monkeypatch))
     assert found["go on"] == (9, 22, 3)
-    assert found["put milk"] == (18, 40, 8)
+    assert found["put milk"] == (18, 44, 8)

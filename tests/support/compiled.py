@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache, lru_cache
 from typing import Any, TypeVar
 
@@ -25,20 +25,20 @@ from tests.support.prompt_copy import SHIPPED, is_unchanged
 
 T = TypeVar("T")
 Find = Callable[..., list[str]]
-"""Finds what is wrong with speakers, as `app.presentation.tool_card.faults` does."""
+"""A function that returns the faults of speakers, like `app.presentation.tool_card.faults`."""
 
 MakeNode = Callable[..., ToolNode]
 FindDependant = Callable[..., Dependant]
 
 
 class Cast:
-    """Speakers and observers as the key of a cache: two are the same whose parts are the same objects."""
+    """Speakers and observers as the key of a cache: two keys are equal if their parts are the same objects."""
 
     def __init__(self, speakers: Speakers, observers: Mapping[str, Observer]) -> None:
         self.speakers, self.observers = speakers, observers
         self._parts = (
             _identity(speakers.help),
-            *map(_shape, (*speakers, *speakers.absent.values())),
+            *(_shape(Same(speaker)) for speaker in (*speakers, *speakers.absent.values())),
             *(len(speakers.dialogs), *speakers.dialogs, *speakers.absent),
             *map(_identity, observers.items()),
         )
@@ -50,12 +50,27 @@ class Cast:
         return hash(self._parts)
 
 
-def _shape(speaker: Speaker) -> tuple[object, ...]:
+@dataclass(frozen=True, eq=False)
+class Same:
+    """A speaker as the key of a cache: a key equals another one only for the same object."""
+
+    speaker: Speaker
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.speaker is other.speaker
+
+    def __hash__(self) -> int:
+        return id(self.speaker)
+
+
+@lru_cache(maxsize=64)
+def _shape(same: Same) -> tuple[object, ...]:
+    speaker = same.speaker
     return type(speaker), *(_identity(getattr(speaker, each.name)) for each in fields(speaker))
 
 
 def _identity(value: object) -> object:
-    """Return what the same object has in common with no other one that lives; a collection is known by its members."""
+    """Return the identity of a living object; a collection has the identity of its members."""
     if isinstance(value, list | tuple):
         return tuple(map(_identity, value))
     if isinstance(value, dict):
@@ -66,7 +81,7 @@ def _identity(value: object) -> object:
 discovered = cache(discover)
 """The dialogs and observers of the application, found once."""
 specialists = cache(plugins_found)
-"""The plug-ins and dialogs with what they declare, found once."""
+"""The plug-ins and dialogs with their declarations, found once."""
 
 
 def compiled(
@@ -78,7 +93,7 @@ def compiled(
 
 
 def checked_once(faults: Find) -> Find:
-    """Return a replacement for `faults`: with the shipped prompts it remembers what it found of the same speakers."""
+    """Return a replacement for `faults`: with the shipped prompts it remembers the faults of the same speakers."""
 
     @lru_cache(maxsize=8)
     def found(staff: Cast, languages: tuple[str, ...], complete: bool) -> list[str]:
@@ -95,7 +110,7 @@ def checked_once(faults: Find) -> Find:
 def built_once(
     speakers: Speakers, observers: Mapping[str, Observer], *, saver: Any, store: Any, **options: Any
 ) -> Graph:
-    """Take the place of `build_graph`."""
+    """Replace `build_graph`: build the graph of the same speakers once."""
     if not _are_prompts_shipped():
         return build_graph(speakers, observers, saver=saver, store=store, **options)
     graph = copy.copy(_built(Cast(speakers, observers), tuple(options.items())))
@@ -125,7 +140,7 @@ def build_once(patch: pytest.MonkeyPatch) -> None:
 def dependants_once(get_dependant: FindDependant) -> FindDependant:
     """Return a replacement for FastAPI's `get_dependant` that reads the signature of the same function once.
 
-    Each application reads all routes anew: half of the time of its test. What closes over an application is not kept.
+    Each application reads all routes anew: half of the time of its test. A closure over an application is not kept.
     """
     known: dict[tuple[object, ...], Dependant] = {}
 

@@ -1,7 +1,7 @@
 """Copies of the repository without one dialog or plug-in: `python -m tests.support.deletion NAME|--all`.
 
-In each copy `check` must be clean, `ask` must answer, no file of the product may name what was deleted, and all other
-quick tests must pass. What stands behind the name goes to pytest: `… player tests/doors`.
+In each copy `check` must be clean, `ask` must answer, no file of the product may name the deleted part, and all other
+quick tests must pass. Arguments after the name go to pytest: `… player tests/doors`.
 """
 
 import atexit
@@ -15,22 +15,24 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import import_module
+from itertools import combinations, count
+from math import comb
 from pathlib import Path
 
 import pytest
 from typer.main import get_command
 
 from agents.plugin import Plugin
-from app.cli import command_line
 from app.composition import plugins_found
 from app.extensions import shipped
 from app.settings import Settings
 from dialogs import Dialog
 from tests.support.checkout import check_out
+from tests.support.commands import run_here
 from tests.support.places import ROOT
 from tests.support.warm_python import run_python
 
@@ -40,8 +42,8 @@ FOLDERS = (
 )
 PRODUCT = ("agents", "app", "dialogs", "observers", "prompts")
 HERE = "--here"
-"""As the name: look at the copy in which the process runs."""
-# Nothing is run, so that nothing has to be said of an assertion that fails.
+"""The name that stands for the process's own copy."""
+# No test runs, so pytest need not rewrite assertions.
 COLLECTING = ("--collect-only", "-qs", "--assert=plain", "-p", "no:cacheprovider")
 GIT = ("git", "-c", "user.name=test", "-c", "user.email=test@localhost")
 
@@ -56,72 +58,75 @@ def _compiled() -> Path:
     """Return a checkout whose Python files are compiled, for as long as this process lives."""
     folder = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, folder)
+    # Compiled in place, the files serve other processes and later runs as well.
+    for place in (*PRODUCT, "tests", "benchmarks"):
+        compileall.compile_dir(ROOT / place, quiet=1)
     check_out(folder)
-    compileall.compile_dir(folder, quiet=1)
     return folder
 
 
-def copy_without(name: str, folder: Path) -> None:
-    """Copy every tracked file into a folder, but for a dialog or a plug-in, its prompts and its tests.
+def pairwise(names: Sequence[str]) -> list[list[str]]:
+    """Return a few groups of the names: of any two names, some group has the one and not the other."""
+    size = next(size for size in count(1) if comb(size, size // 2) >= len(names))
+    # No choice of so many groups contains another one. In this order the first choices share no group, so that no
+    # copy lacks every dialog: an assistant without any is another one.
+    choices = sorted(combinations(range(size), size // 2), key=lambda groups: sum(groups) % size)
+    chosen = [*zip(names, choices, strict=False)]
+    return [[name for name, groups in chosen if group in groups] for group in range(size)]
 
-    What is compiled of the files is copied, too: each copy would compile everything anew.
+
+def copy_without(names: Sequence[str], folder: Path) -> None:
+    """Copy every tracked file into a folder, but for some dialogs and plug-ins, their prompts and their tests.
+
+    The copy has the compiled files, too: it would compile everything anew. No file is written in place.
     """
-    shutil.copytree(_compiled(), folder, dirs_exist_ok=True)
-    for place in [place for pattern in FOLDERS for place in folder.glob(pattern.format(name=name))]:
+    shutil.copytree(_compiled(), folder, dirs_exist_ok=True, copy_function=os.link)
+    own = [pattern.format(name=name) for pattern in FOLDERS for name in names]
+    for place in [place for pattern in own for place in folder.glob(pattern)]:
         shutil.rmtree(place) if place.is_dir() else place.unlink()
 
 
 @dataclass(frozen=True)
 class Look:
-    """What a copy shows when one process starts it, asks it something and loads its tests."""
+    """The results of one process that starts a copy, asks it something and loads its tests."""
 
     faults: Sequence[str]
-    """What `check` finds, but for the model: without the stand-in a key is missing, as `ask` says."""
+    """The findings of `check`, but for the model: without the stand-in a key is missing, as `ask` says."""
     is_answering: bool
     """Whether the assistant answers; without its stand-in it must name the key that it lacks."""
     help: str
-    """What `--help` lists."""
+    """The output of `--help`."""
     unloaded: str
-    """What pytest says if a quick test cannot be loaded."""
+    """Pytest's message if a quick test cannot be loaded."""
 
 
 def look_at(folder: Path) -> Look:
-    """Return what a copy shows, on a database of its own."""
+    """Return the results of a copy, on a database of its own."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment |= {"DATABASE_URL": f"sqlite:///{folder}/try.db", "LLM_MODEL": "local:rules"}
-    done = run_python("tests.support.deletion", HERE, folder=folder, environment=environment, for_tests=True)
+    done = run_python("tests.support.deletion", HERE, folder=folder, environment=environment)
     assert done.returncode == 0, done.stderr
     return Look(**json.loads(done.stdout))
 
 
 def _look() -> Look:
-    """Return what the copy shows in which this process runs."""
-    _, checked, _ = _run("check", "--json")
-    report = json.loads(checked)
+    """Return the results of this process's own copy."""
+    report = json.loads(run_here("check", "--json").out)
     faults = [line for line in (*report["faults"], *report["warnings"]) if not line.startswith("LLM_MODEL ")]
-    code, answer, error = _run("ask", "hello")
-    _, listed, _ = _run("--help")
+    code, answer, error = run_here("ask", "hello")
     collected = io.StringIO()
     with redirect_stdout(collected):
         loading = pytest.main([*COLLECTING, "-m", "not slow"])
     return Look(
         faults=faults,
         is_answering=bool(answer) if code == 0 else code == 2 and "LLM_MODEL" in error,
-        help=listed,
+        help=run_here("--help").out,
         unloaded=collected.getvalue()[-2000:] if loading else "",
     )
 
 
-def _run(*arguments: str) -> tuple[int, str, str]:
-    """Run a command of the application in this process; return its exit code and what it prints."""
-    out, error = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(error):
-        code = command_line.main(arguments)
-    return code, out.getvalue(), error.getvalue()
-
-
 def naming(name: str, folder: Path = ROOT) -> list[str]:
-    """Return the files of the product that name a part and are not its own."""
+    """Return the product's files that name a part, without the part's own files."""
     pattern = re.compile("|".join(_names(name, plugins_found())))
     own = {place for form in FOLDERS for place in folder.glob(form.format(name=name))}
     files = [file for file in _texts(folder) if own.isdisjoint(file.parents)]
@@ -130,7 +135,7 @@ def naming(name: str, folder: Path = ROOT) -> list[str]:
 
 @cache
 def _texts(folder: Path) -> Mapping[Path, str]:
-    """Return the files of the product with what stands in them."""
+    """Return the files of the product with their texts."""
     files = [file for place in PRODUCT for file in (folder / place).rglob("*") if file.is_file()]
     return {file: file.read_text("utf-8", errors="ignore") for file in files if file.suffix != ".pyc"}
 
@@ -155,7 +160,7 @@ def _names(name: str, parts: Mapping[str, Plugin]) -> list[str]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a copy."""
+    """The outcome of a copy."""
 
     name: str
     faults: Sequence[str]
@@ -174,10 +179,10 @@ class Outcome:
 
 
 def without(name: str, *arguments: str) -> Outcome:
-    """Return what comes of a copy without a dialog or a plug-in; its tests print what they find."""
+    """Return the outcome of a copy without a dialog or a plug-in; its tests print their own results."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        copy_without(name, folder)
+        copy_without([name], folder)
         # Some tests ask git which files there are.
         for command in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "copy")):
             subprocess.run((*GIT, *command), cwd=folder, check=True)

@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 from langchain_core.messages import BaseMessage, SystemMessage, ToolMessage
 
-from agents.toolkit.shelf import CALL, FIND
+from agents.toolkit.tool_search import CALL, FIND
 from app.testing.script import Call, Line, Script
 from benchmarks.warehouse import THINGS, VERBS
 
 KINDS: tuple[Literal["plain", "plain", "vague", "talk", "again"], ...] = ("plain", "plain", "vague", "talk", "again")
 STEP = 7
-"""How many things lie between those of two rounds."""
+"""The distance between the things of two rounds."""
 VAGUE = {
     "count": "And of those, how many are left?",
     "move": "Put some of them somewhere else, they are in the way.",
@@ -40,7 +40,7 @@ class Errand:
 
     @property
     def answer(self) -> str:
-        """Return what the assistant says at the end of the turn."""
+        """Return the assistant's answer at the end of the turn."""
         if not self.verb:
             return "You are welcome. Tell me when there is something to do; the warehouse is open until six."
         return f"That is done: {self.verb} {self.amount} {self.thing}. Is there anything else for the warehouse?"
@@ -72,7 +72,7 @@ class Perfect(Script):
     errand: Errand = field(default_factory=lambda: errands(1)[0])
 
     def __repr__(self) -> str:
-        # LangChain writes a model out before it asks it. With all its former prompts that takes ever longer.
+        # LangChain prints a model before each call. With all its former prompts that takes ever longer.
         return "Perfect()"
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:

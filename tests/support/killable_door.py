@@ -1,7 +1,7 @@
-"""A door as a process that can be killed and started again in a moment, and a model that talks meanwhile.
+"""A door in a process that a test can kill and start again in a moment, and a talking model.
 
-A module that calls `main` imports the application once and then forks a process for each line of its standard input,
-which names a database file and an address. It tells the number of the process, and how it ended.
+A module that calls `main` loads the doors' common parts once and then forks a process for each line of its standard
+input, which names a database file and an address. It prints the number of the process, and its end.
 """
 
 import asyncio
@@ -21,8 +21,8 @@ from langchain_core.messages import BaseMessage
 
 from agents.models import Models
 from app.testing.script import Line
-from tests.support.places import ROOT
 from tests.support.scripted_assistant import ROLES, Echo
+from tests.support.warm_process import WarmModule
 
 THINKS, SPEAKS = 0.02, 0.003
 """Seconds until the model's first word, and from word to word."""
@@ -31,11 +31,11 @@ LONG = "long"
 WORD = re.compile(r"\bw\d{4}\b")
 """One such word stands in each text, and no two texts have the same."""
 TIMES = 410
-"""How often a word has to be repeated to make an answer of two messages."""
+"""Repetitions of a word that make an answer of two messages."""
 
 
 class Talking(asyncio.Event):
-    """Lets the model say a word now and then."""
+    """The pace of the model's words."""
 
     async def wait(self) -> Literal[True]:
         """Wait for the next word."""
@@ -44,14 +44,14 @@ class Talking(asyncio.Event):
 
 
 class Talker(Echo):
-    """A supervisor that repeats the user's words, and adds some of its own. No two processes say the same."""
+    """A supervisor that repeats the user's words, and adds some of its own: no two processes give the same answer."""
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
-        """Return the last message with the number of the process behind it."""
+        """Return the last message with the number of the process after it."""
         heard = super().next_line(role, messages)
         assert isinstance(heard, str)
         words = WORD.findall(heard)
-        # Each message of a long answer shows to whom it belongs.
+        # Each message of a long answer names its process.
         tail = "".join(f" {words[-1]} {place:03}" for place in range(TIMES)) if LONG in heard else ""
         return f"{heard} says {os.getpid()} and goes on{tail}"
 
@@ -62,54 +62,40 @@ def talker() -> Models:
 
 
 class KillableDoor:
-    """Start the door's process, and kill it."""
+    """A door's process that a test can start and kill."""
 
     module: str
-    """What serves, in a process for each line of its standard input."""
+    """The module that serves, with a process for each line of its standard input."""
 
-    def __init__(self, parent: asyncio.subprocess.Process, url: str, database: Path) -> None:
+    def __init__(self, parent: WarmModule, url: str, database: Path) -> None:
         self._parent, self._url, self._database = parent, url, database
         self._child = 0
 
     @classmethod
     @asynccontextmanager
     async def ready(cls, url: str, database: Path) -> AsyncIterator[Self]:
-        """Import the application and wait until a process can be forked."""
-        pipe = asyncio.subprocess.PIPE
-        parent = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", cls.module, cwd=ROOT, stdin=pipe, stdout=pipe
-        )
+        """Wait until a process can be forked."""
+        parent = WarmModule(cls.module)
         door = cls(parent, url, database)
         try:
-            await door._line()
+            await parent.line()
             yield door
         finally:
             if door._child:
                 await door.end(signal.SIGKILL)
-            parent.stdin.close() if parent.stdin else None
-            await parent.wait()
+            await asyncio.to_thread(parent.end)
 
     async def start(self) -> None:
         """Start the door."""
-        await self._tell({"url": self._url, "database": str(self._database)})
-        self._child = await self._line()
+        self._parent.tell({"url": self._url, "database": str(self._database)})
+        self._child = await self._parent.line()
 
     async def end(self, number: signal.Signals) -> int:
         """Send the process a signal and wait for its end; return its exit code, or the signal as a negative number."""
         os.kill(self._child, number)
-        await self._tell({"wait": self._child})
+        self._parent.tell({"wait": self._child})
         self._child = 0
-        return int(await self._line())
-
-    async def _tell(self, what: object) -> None:
-        assert self._parent.stdin is not None
-        self._parent.stdin.write(json.dumps(what).encode() + b"\n")
-        await self._parent.stdin.drain()
-
-    async def _line(self) -> Any:
-        assert self._parent.stdout is not None
-        async with asyncio.timeout(120):
-            return json.loads(await self._parent.stdout.readline())
+        return int(await self._parent.line())
 
 
 def main(warm: Callable[[], Coroutine[Any, Any, None]], serve: Callable[[str, str], Coroutine[Any, Any, None]]) -> None:
@@ -131,7 +117,7 @@ def main(warm: Callable[[], Coroutine[Any, Any, None]], serve: Callable[[str, st
                 asyncio.run(serve(request["url"], request["database"]))
                 code = 0
             except Exception:
-                # Nobody else would tell why it has ended.
+                # Nothing else would report the reason of its end.
                 traceback.print_exc()
             finally:
                 os._exit(code)

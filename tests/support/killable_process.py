@@ -1,6 +1,6 @@
 """Processes that play one turn each and may be killed in it.
 
-`python -m tests.support.killable_process` imports the application once and then forks a process for every
+`python -m tests.support.killable_process` makes once what all turns need and then forks a process for every
 line of its standard input: a Request as JSON. It answers each with a line, an Outcome. Other modules that
 `serve` play it differently.
 """
@@ -17,7 +17,8 @@ import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
-from typing import Any, Self
+from functools import cache
+from typing import Any
 
 import pytest
 
@@ -25,14 +26,14 @@ from app.assistant import Turn
 from app.composition import open_assistant
 from app.settings import Settings
 from tests.support.compiled import build_once
-from tests.support.places import ROOT
+from tests.support.warm_process import WarmModule
 
 WARM = ("hello", "add milk to my list", "hello again", "get to know me", "add bread to my list")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """A turn to be played; `clock` is by how many seconds the clock of its process is off.
+    """A turn to play; `clock` is the deviation of its process's clock, in seconds.
 
     `life` counts the processes that have been given the message.
     """
@@ -48,74 +49,69 @@ class Request:
     user: str | None = None
     life: int = 0
     step: int | None = None
-    """The step at which SIGKILL comes, for a process that counts its steps."""
+    """The step of the SIGKILL, for a process that counts its steps."""
     since: str = "turn.start"
     """The type of the event from which the process counts its steps."""
     finely: bool = False
-    """Whether it counts every statement to its database, not every trip."""
+    """Whether it counts every commit to its database, not every trip."""
     source: str = "message"
 
 
 Play = Callable[[Request, int], Coroutine[Any, Any, None]]
-"""Plays a request and writes its events, as lines of JSON, to a pipe."""
+"""A function that plays a request and writes its events, as lines of JSON, to a pipe."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a process reported before it ended; `seconds` is how long it lived."""
+    """The report of a process before its end."""
 
     events: list[dict[str, Any]] = field(default_factory=list)
     killed: bool = False
-    seconds: float = 0
 
     @property
     def cut(self) -> bool:
-        """Whether the kill hit a turn that had begun and was not over."""
+        """Whether the kill hit a running turn."""
         kinds = [event["type"] for event in self.events]
         return self.killed and "turn.start" in kinds and kinds[-1] != "turn.end"
 
     @property
     def said(self) -> list[str]:
-        """Return the words that the user was told."""
+        """Return the texts for the user."""
         return [event["text"] for event in self.events if event["type"] == "message"]
 
 
 class Driver:
-    """The other side: a running driver, which plays one request at a time."""
+    """A running driver, from the test's side: it plays one request at a time, each in a process of its own."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
+    def __init__(self, module: str) -> None:
+        self._process = WarmModule(module)
 
-    @classmethod
+    @staticmethod
     @asynccontextmanager
-    async def start(cls, module: str = "tests.support.killable_process") -> AsyncIterator[Self]:
-        """Start a module that serves, and wait until it is warm."""
-        pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", module, cwd=ROOT, stdin=pipe, stdout=pipe, limit=2**24
-        )
-        try:
-            driver = cls(process)
-            assert await driver._line() == "ready"
-            yield driver
-        finally:
-            process.stdin.close() if process.stdin else None
-            await process.wait()
+    async def start(module: str = "tests.support.killable_process") -> AsyncIterator["Driver"]:
+        """Start a serving module and wait until it is warm, or take an earlier test's driver."""
+        waiting = _idle_drivers(module)
+        if not waiting:
+            waiting.append(Driver(module))
+            assert await waiting[-1]._process.line() == "ready"
+        yield (driver := waiting.pop())
+        # A failed test's driver may still have output, so no other test uses it.
+        waiting.append(driver)
 
     async def play(self, request: Request) -> Outcome:
         """Play a turn in a process of its own."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(asdict(request)).encode() + b"\n")
-        return Outcome(**await self._line())
+        self._process.tell(asdict(request))
+        return Outcome(**await self._process.line())
 
-    async def _line(self) -> Any:
-        assert self._process.stdout is not None
-        async with asyncio.timeout(120):
-            return json.loads(await self._process.stdout.readline())
+
+@cache
+def _idle_drivers(module: str) -> list[Driver]:
+    """Return the drivers of a module that wait for a test: a start takes seconds."""
+    return []
 
 
 def serve(play: Play) -> None:
-    """Play requests, each in a process of its own, until the input ends; what the graph is made of is made once."""
+    """Play requests, each in a process of its own, until the input ends; the graph's parts are made once."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         build_once(patch)
         for number, text in enumerate(WARM):
@@ -135,7 +131,6 @@ def _fork(request: Request, play: Play) -> Outcome:
     # If one of our threads held a lock now, the child would hold it for ever.
     assert threading.active_count() == 1
     reading, writing = os.pipe()
-    begun = time.monotonic()
     child = os.fork()
     if child == 0:
         code = 1
@@ -152,7 +147,7 @@ def _fork(request: Request, play: Play) -> Outcome:
     _, status = os.waitpid(child, 0)
     killed = os.WIFSIGNALED(status)
     assert killed or status == 0
-    return Outcome(events=events_of(output), killed=killed, seconds=time.monotonic() - begun)
+    return Outcome(events=events_of(output), killed=killed)
 
 
 def _read(pipe: int, child: int, request: Request) -> bytes:
@@ -172,8 +167,8 @@ def _read(pipe: int, child: int, request: Request) -> bytes:
 
 
 def events_of(output: bytes) -> list[dict[str, Any]]:
-    """Return the events that a process reported before it ended."""
-    # The text behind the last line break is half a line of a killed process.
+    """Return the events of a process before its end."""
+    # The text after the last line break is half a line of a killed process.
     return [json.loads(line) for line in output.split(b"\n")[:-1]]
 
 

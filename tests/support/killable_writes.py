@@ -1,7 +1,7 @@
 """`python -m tests.support.killable_writes`: turns at a desk, in processes that may be killed at any of their steps.
 
-A step is a statement to the database, or either side of a tool's effect; steps are counted from the first event of a
-kind (`Request.since`) to the end of the turn.
+A step changes what a kill leaves behind: a trip to the database after a commit, or either side of a tool's effect.
+The process counts its steps from the first event of a kind (`Request.since`) to the end of the turn.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ CALLS: dict[str, Call] = {
     "sky": Call("sky"),
 }
 SKY = (ClientTool("sky", "Looks at the sky.", {}),)
-"""The tools of a client that asks for the sky."""
+"""The tools of a client with one about the sky."""
 ASKING = (choose_order, ask_address)
 
 
@@ -64,14 +64,16 @@ async def promise(text: str, runtime: Runtime) -> str:
 
 
 CONTEXT = re.compile("<context>.*?</context>", re.DOTALL)
+READS = ("SELECT", "PRAGMA", "BEGIN")
+"""Prefixes of statements that change nothing."""
 PACE = 0.02
 """Seconds that a tool takes at each step."""
 
 
 class Clerk(Script):
-    """Models that pay, note, mail and ask, as they are told, all in one reply, and tell what came of it.
+    """Models that pay, note, mail and ask in one reply, as the user orders, and then report the results.
 
-    What the user answers to a question is noted. The weather is for the supervisor.
+    They note the user's answer to a question. The weather is for the supervisor.
     """
 
     def __init__(self, life: int) -> None:
@@ -79,9 +81,9 @@ class Clerk(Script):
         super().__init__(asked=[Asked("nobody", [], [])] * (1000 * life))
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
-        """Return what the role says next."""
+        """Return the role's next line."""
         spoken = [message for message in messages if message.type != "system"]
-        # These words call some of the fitting tools.
+        # These words call some of the matching tools.
         heard = CONTEXT.sub("", spoken[-1].text.lower())
         if role == "observer":
             return "other" if "weather" in heard else "stay"
@@ -97,7 +99,7 @@ class Clerk(Script):
 
 
 def _returned(result: BaseMessage) -> str:
-    """Return what a tool returned, without what the prompt says of the user."""
+    """Return a tool's result, without the prompt's notes on the user."""
     text: str = result.text
     for seen in ("nobody", "shown", "with_words", "as_answer"):
         text = text.removesuffix(f"\n{phrase(f'seen_{seen}', 'en')}")
@@ -105,7 +107,7 @@ def _returned(result: BaseMessage) -> str:
 
 
 def _last_results(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """Return the results of the last reply's calls; a prompt shows each call of a reply as a reply with one id."""
+    """Return the results of the last reply's calls; a prompt shows each call of a reply as a reply of its own."""
     since = [*takewhile(lambda message: message.type in ("ai", "tool"), reversed(messages))]
     pairs = [*zip(since[::2], since[1::2], strict=False)]
     if not pairs or pairs[0][0].type != "tool":
@@ -120,6 +122,8 @@ class Steps:
         self.last = last
         self.begun = False
         self.taken = 0
+        self.has_written = True
+        """Whether the database may have changed since the last step; without a change a kill shows nothing."""
 
     def take(self) -> None:
         """Take a step."""
@@ -135,7 +139,7 @@ class Steps:
 
 @cache
 def staff() -> tuple[Desk, Speakers, Mapping[str, Observer]]:
-    """Find all speakers once, for all processes that are forked later."""
+    """Find all speakers once, before the forks."""
     desk = Desk(Path())
     speakers, watching = discover()
     return desk, with_questions(desk.with_desk(speakers)), watching
@@ -168,25 +172,35 @@ async def play(request: Request, pipe: int) -> None:
 
 
 def count(steps: Steps, *, finely: bool = False) -> None:
-    """Count every trip to a database as a step; finely every statement, also one within a transaction."""
+    """Count the trip to a database after each commit as a step; if `finely`, the commit as well."""
 
     def counted(method: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(method)
         def call(*args: Any) -> Any:
-            steps.take()
+            if steps.begun and steps.has_written:
+                steps.has_written = False
+                steps.take()
             return method(*args)
 
         return call
 
     def traced(*args: Any, **options: Any) -> sqlite3.Connection:
         database: sqlite3.Connection = sqlite3.connect(*args, **options)
-        database.set_trace_callback(lambda _: steps.take())
+
+        def trace(statement: str) -> None:
+            kind = statement.lstrip().upper()
+            # Uncommitted changes are lost with the process.
+            if kind.startswith("COMMIT") or not (database.in_transaction or kind.startswith(READS)):
+                steps.has_written = True
+                if finely:
+                    steps.take()
+
+        database.set_trace_callback(trace)
         return database
 
-    if finely:
-        # Frozen, since one driver serves every file of a process; here it counts in all of them.
-        object.__setattr__(PLAIN, "connect", traced)
-    else:
+    # Frozen, since one driver serves every file of a process; here it counts in all of them.
+    object.__setattr__(PLAIN, "connect", traced)
+    if not finely:
         # Every other method of a connection goes through this one.
         setattr(Connection, "read", counted(Connection.read))  # noqa: B010
 

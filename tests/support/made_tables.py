@@ -17,12 +17,12 @@ Open = Callable[[Storage, Callable[[], float], Keep, Sequence[Tables]], Abstract
 def tables_copied(memory_in: Open, folder: Path) -> Open:
     """Return a replacement for `memory_in` that keeps a file for each set of tables in a folder.
 
-    An encrypted file is made as ever, and so is whatever is no file.
+    An encrypted file gets its tables in the usual way, and so does any database that is no file.
     """
     made: dict[tuple[tuple[str, ...], ...], Path] = {}
 
     async def begin(storage: SqliteFile, tables: Sequence[Tables]) -> None:
-        sets = tuple((each.owner, *each.steps) for each in (*agents.memory.TABLES, *tables))
+        sets = tuple((each.owner, *each.migrations.values()) for each in (*agents.memory.TABLES, *tables))
         if sets not in made:
             file = folder / f"{len(made)}.db"
             async with memory_in(SqliteFile(file), time.time, KEPT_TURNS, tables):

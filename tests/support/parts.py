@@ -1,4 +1,4 @@
-"""The parts that an installation may leave out: what is said of all of them together holds where all of them are."""
+"""Optional parts of an installation: tests of all of them together need them all."""
 
 EVERY_DIALOG = ("orders", "planner", "player", "profile", "recall", "research")
 EVERY_PLUGIN = (
@@ -9,11 +9,14 @@ EVERY_PLUGIN = (
     "audit",
     "encryption",
     "lab",
+    "openai_api",
+    "page",
     "postgres",
     "remote_tools",
     "ring",
     "seat",
     "standin",
+    "studio",
     "telegram",
     "telemetry",
     "usage",

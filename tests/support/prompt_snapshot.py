@@ -1,9 +1,11 @@
-"""The prompt of each speaker's model before the conversation, as Markdown to be reviewed.
+"""The prompt of each speaker's model before the conversation, as Markdown for reviews.
 
 `python -m tests.support.prompt_snapshot` writes it to `tests/prompts/<lang>/<speaker>.md` after a change.
 """
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -15,7 +17,7 @@ from agents.toolkit.context import Context
 from agents.toolkit.speaker import Speaker
 from app.composition import discover
 from app.testing.script import Script
-from prompts import languages
+from prompts import languages, prompt
 
 FOLDER = Path(__file__).parents[1] / "prompts"
 NOBODY = Context("-", "-", Script().models(["supervisor"]), zone=ZoneInfo("UTC"))
@@ -23,12 +25,25 @@ NOW = re.compile(r"\w* ?\d{4}-\d\d-\d\d.*\d0 ?[(（]\w+[)）]")
 
 
 def snapshots() -> dict[str, str]:
-    """Return the text of every snapshot, by its path below `tests/prompts`."""
+    """Return the text of every snapshot, by its path below `tests/prompts`.
+
+    The common beginning and the common tools of all dialogs stand once, in `dialogs.md`.
+    """
     prompting = Prompting(discover()[0])
-    speakers = [prompting.speakers.supervisor, *prompting.speakers.dialogs.values()]
-    return {
-        f"{lang}/{speaker.name}.md": _composed(prompting, speaker, lang) for lang in languages() for speaker in speakers
+    return {f"{lang}/{name}.md": text for lang in languages() for name, text in _snapshots_in(prompting, lang).items()}
+
+
+def _snapshots_in(prompting: Prompting, lang: str) -> dict[str, str]:
+    supervisor, dialogs = prompting.speakers.supervisor, prompting.speakers.dialogs
+    composed = {name: _composed(prompting, dialog, lang) for name, dialog in dialogs.items()}
+    begins = "\n\n".join(prompt(name, lang) for name in ("common", "dialog"))
+    tools = [tool for tool in next(iter(composed.values())).tools if all(tool in it.tools for it in composed.values())]
+    own = {
+        name: Composed(it.begins.removeprefix(begins), [tool for tool in it.tools if tool not in tools], it.ends)
+        for name, it in composed.items()
     }
+    texts = {"supervisor": _composed(prompting, supervisor, lang), "dialogs": Composed(begins, tools, ""), **own}
+    return {name: it.text() for name, it in texts.items()}
 
 
 def stored() -> dict[str, str]:
@@ -47,14 +62,27 @@ def write() -> None:
         path.write_text(text, "utf-8")
 
 
-def _composed(prompting: Prompting, speaker: Speaker, lang: str) -> str:
+@dataclass(frozen=True)
+class Composed:
+    """A prompt in parts."""
+
+    begins: str
+    tools: Sequence[str]
+    ends: str
+
+    def text(self) -> str:
+        """Return the prompt as Markdown."""
+        parts = {"Begins with": self.begins.strip(), "Tools": "\n".join(self.tools), "Ends with": self.ends}
+        return "\n\n".join(f"# {title}\n\n{part}" for title, part in parts.items() if part) + "\n"
+
+
+def _composed(prompting: Prompting, speaker: Speaker, lang: str) -> Composed:
     text = None if speaker.is_supervisor else "…"
     state = State(lang=lang, heard={"id": "1", "text": text, "source": "message"})
     news = prompting.news(speaker, state, NOBODY)
     first, last = in_order(prompting.messages(speaker, state, NOBODY, news))
-    tools = "\n".join(_described(tool["function"]) for tool in prompting.tools(speaker, lang))
-    parts = ("# Begins with", first.text, "# Tools", tools, "# Ends with", NOW.sub("…", last.text))
-    return "\n\n".join(parts) + "\n"
+    tools = [_described(tool["function"]) for tool in prompting.tools(speaker, lang)]
+    return Composed(first.text, tools, NOW.sub("…", last.text))
 
 
 def _described(tool: dict[str, Any]) -> str:

@@ -9,13 +9,14 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyte
 
 from tests.support.places import ROOT
+from tests.support.warm_process import Fork
 
 PROMPT = "\x1b[?2004h"  # what a terminal is told when a line is about to be edited
 DIM, GREY = 2, 90
@@ -33,34 +34,43 @@ class Screen(pyte.Screen):
         self._answer(data)
 
     def select_graphic_rendition(self, *attrs: int, **kwargs: Any) -> None:
-        """Set how the text that follows looks."""
+        """Set the style of the next text."""
         super().select_graphic_rendition(*((GREY,) if attrs == (DIM,) else attrs), **kwargs)
 
 
+def _started(program: Sequence[str], environment: Mapping[str, str], terminal: int) -> Fork | subprocess.Popen[bytes]:
+    if program[0] != "-m":
+        return Fork(*program, environment=environment, streams=os.ttyname(terminal))
+    return subprocess.Popen(
+        [sys.executable, *program],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        cwd=ROOT,
+        env=environment,
+        start_new_session=True,
+        # Ctrl-C becomes a signal only on the terminal that controls the process.
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
+
+
 class Terminal:
-    """A Python program with a keyboard and a screen."""
+    """A program with a keyboard and a screen: a command of the application, or a Python program by "-c" or "-m".
+
+    A module starts cold, since it may change what the application imports.
+    """
 
     def __init__(self, folder: Path, *program: str, columns: int = 80, rows: int = 24, **environment: str) -> None:
         self.written = ""
         self.all_written = ""
         self.screen = Screen(columns, rows, self.type)
         self._stream = pyte.ByteStream(self.screen)
-        self._ours, theirs = pty.openpty()
+        self._ours, self._theirs = pty.openpty()
         self._set_size(columns, rows)
         place = {"LLM_MODEL": "local:rules", "DATABASE_URL": f"sqlite:///{folder}/talk.db", "APP_LANG": "en"}
         inherited = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS", "LINES")}
-        self.process = subprocess.Popen(
-            [sys.executable, *program],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            cwd=ROOT,
-            env={**inherited, **place, "TERM": "xterm-256color", **environment},
-            start_new_session=True,
-            # Ctrl-C becomes a signal only on the terminal that controls the process.
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-        )
-        os.close(theirs)
+        environment = {**inherited, **place, "TERM": "xterm-256color", **environment}
+        self.process = _started(program, environment, self._theirs)
 
     @property
     def lines(self) -> list[str]:
@@ -69,7 +79,7 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        """What is on the screen."""
+        """The text on the screen."""
         return "\n".join(self.lines).strip("\n")
 
     def type(self, keys: str | bytes) -> None:
@@ -110,12 +120,14 @@ class Terminal:
             assert time.monotonic() < until, f"it did not end:\n{self.text}"
             self._read()
         self._read()
+        assert self.process.returncode is not None
         return self.process.returncode
 
     def close(self) -> None:
         """Close the terminal."""
         self.process.kill()
-        self.process.wait()
+        self.ends()
+        os.close(self._theirs)
         os.close(self._ours)
 
     def _set_size(self, columns: int, rows: int) -> None:

@@ -28,7 +28,7 @@ def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, (rows, play) in PLAYS.items():
         with tempfile.TemporaryDirectory() as scratch:
-            terminal = Terminal(Path(scratch), "-m", "app", "chat", columns=COLUMNS, rows=rows)
+            terminal = Terminal(Path(scratch), "chat", columns=COLUMNS, rows=rows)
             try:
                 play(terminal)
                 (folder / f"{name}.svg").write_text(drawn(terminal, name), "utf-8")
@@ -37,13 +37,13 @@ def main(folder: Path) -> None:
 
 
 def drawn(terminal: Terminal, name: str) -> str:
-    """Return the screen as an SVG that needs nothing from elsewhere."""
+    """Return the screen as an SVG without outside resources."""
     console = Console(file=StringIO(), record=True, width=terminal.screen.columns, height=terminal.screen.lines)
     for row in range(terminal.screen.lines):
         cells = [terminal.screen.buffer[row][column] for column in range(terminal.screen.columns)]
         runs = groupby(cells, _style)
         console.print(Text.assemble(*(("".join(cell.data for cell in run), style) for style, run in runs)))
-    # Rich's drawing asks another site for its font; any fixed-width one does.
+    # Rich's drawing loads its font from another site; any fixed-width font is good enough.
     own = re.sub(r"@font-face \{\{.*?\}\}\s*|<!--.*?-->\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
     return console.export_svg(title=TITLE, code_format=own, unique_id=name)
 
@@ -93,7 +93,7 @@ def completion(terminal: Terminal) -> None:
 
 
 def trace(terminal: Terminal) -> None:
-    """Show what happens in a turn."""
+    """Show the trace of a turn."""
     _say(terminal, "yes please", "/trace", "remind me tomorrow at 9 to call the clinic")
 
 

@@ -10,14 +10,13 @@ from app.settings import Kind, Settings
 
 
 def read_once(read: Callable[[type[Kind]], Kind]) -> Callable[[type[Kind]], Kind]:
-    """Return a replacement for `read` that repeats what it read from the same environment and the same `.env`."""
+    """Return a replacement for `read` that remembers the settings of each environment and `.env`."""
     cached: dict[tuple[object, ...], BaseSettings] = {}
 
     def reading(kind: type[Kind]) -> Kind:
         env_file = Path(str(Settings.model_config.get("env_file") or ""))
         written = env_file.read_bytes() if env_file.is_file() else b""
-        fields = kind.model_fields
-        named = frozenset((name, os.environ[name]) for name in os.environ if name.lower() in fields)
+        named = tuple(os.environ.get(field.upper()) for field in kind.model_fields)
         key = kind, os.getcwd(), written, named
         if key not in cached:
             cached[key] = read(kind)

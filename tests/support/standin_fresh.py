@@ -1,7 +1,7 @@
-"""Fresh sentences said to `local:rules` in eight states of a conversation, and how many were answered rightly.
+"""Fresh sentences for `local:rules` in eight states of a conversation, and the number of right answers.
 
 `python -m tests.support.standin_fresh` says those of `tests/standin/fresh` and counts; with `--all` it names each
-sentence that was not answered rightly.
+sentence with a wrong answer.
 """
 
 import asyncio
@@ -13,20 +13,23 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+from langchain_core.messages import AIMessage
+
 from agents.events import Interrupt, Message, ToolStart
+from agents.state.message_notes import notes_of
+from agents.toolkit.questions.options import CONFIRM
 from app.assistant import Turn
-from prompts import sentence
 from tests.support.standin_table import SIDE_BY_SIDE, TABLES, TODOS, Standin, changes, standin
 
 FRESH = TABLES / "fresh"
 LOOKUPS = ("choose_", "ask_", "list_", "assistant_help", "search", "find_tools", "abilities")
-"""Beginnings of tools that answer or look something up, and change nothing."""
+"""Name prefixes of tools that answer or look something up, and change nothing."""
 YES = {"en": "yes", "ru": "да", "zh": "是"}
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence, what was said before it, what is right for it, and whether an example covers it."""
+    """A sentence, the messages before it, its right outcomes, and whether an example covers it."""
 
     text: str
     before: tuple[str, ...]
@@ -36,7 +39,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a sentence did: tools at once, whether it was said back, tools after a yes, writes, and the reply."""
+    """The outcome of a sentence: tools at once, a question or none, tools after a yes, writes, and the reply."""
 
     tools: frozenset[str]
     asked: bool
@@ -61,7 +64,7 @@ def sentences(lang: str) -> list[Sentence]:
 
 
 def verdict(said: Sentence, answer: Answer) -> str:
-    """Return what an answer is: right, not understood, asked needlessly, wrong, or written unasked."""
+    """Return the verdict on an answer: right, not understood, asked needlessly, wrong, or written unasked."""
     if any(_fits(it, answer) for it in said.right):
         return "right"
     if answer.unasked:
@@ -85,7 +88,7 @@ def _fits(right: str, answer: Answer) -> bool:
 
 
 async def answered(room: Standin, user: str, said: Sentence, lang: str) -> Answer:
-    """Say a sentence behind what was said before it, and yes to what is said back."""
+    """Say the earlier messages, the sentence, and yes to a confirmation."""
     await room.prepare(user, lang)
     waiting: frozenset[str] = frozenset()
     for text in said.before:
@@ -93,15 +96,14 @@ async def answered(room: Standin, user: str, said: Sentence, lang: str) -> Answe
     stored = await room.stored(user)
     tools, reply = await _say(room, user, said.text, lang)
     wrote = changes(stored, await room.stored(user))
-    ending = sentence("standin/sentences", "shall", lang, what="").lstrip(".。")
-    asked = ending.strip() in reply
+    asked = await _is_unsure(room, user)
     agreed: frozenset[str] = frozenset()
     after = wrote
     if asked:
         agreed, _ = await _say(room, user, YES[lang], lang)
         after = changes(stored, await room.stored(user))
     wanted = {it.removeprefix("?").partition(" ")[0] for it in said.right}
-    # A tool whose question is put again has done nothing.
+    # A tool with a repeated question has done nothing, nor has one that waits for a confirmation.
     tools -= frozenset() if wrote else waiting - wanted
     unasked = bool(wrote) and (asked or not wanted & {*tools, "undo_last"})
     return Answer(_acting(tools, wanted), asked, _acting(agreed, wanted), tuple(after), unasked, reply)
@@ -109,6 +111,17 @@ async def answered(room: Standin, user: str, said: Sentence, lang: str) -> Answe
 
 def _acting(tools: frozenset[str], wanted: set[str]) -> frozenset[str]:
     return frozenset(tool for tool in tools if tool in wanted or not tool.startswith(LOOKUPS))
+
+
+async def _is_unsure(room: Standin, user: str) -> bool:
+    """Tell whether the open question asks about an uncertain call of the model."""
+    if await room.asked(user) != CONFIRM:
+        return False
+    snapshot = await room.assistant.graph.aget_state({"configurable": {"thread_id": user}})
+    call = snapshot.values["pending"][0]
+    talk = snapshot.values["talks"][call["speaker"]]["messages"]
+    replies = (it for it in talk if isinstance(it, AIMessage) and notes_of(it).get("unsure"))
+    return call["call"] in {made["id"] for it in replies for made in it.tool_calls}
 
 
 async def _say(room: Standin, user: str, text: str, lang: str) -> tuple[frozenset[str], str]:
@@ -119,7 +132,7 @@ async def _say(room: Standin, user: str, text: str, lang: str) -> tuple[frozense
 
 
 async def counted(folder: Path, lang: str) -> tuple[Counter[str], Counter[bool], list[str]]:
-    """Say all sentences of a language; return the verdicts, those that an example covers, and lines on the others."""
+    """Say all sentences of a language; return the verdicts, those with an example, and lines on the others."""
     import_module("tests.dialogs.orders.files").fill_with_catalogue(folder / "said.db")
     side_by_side = asyncio.Semaphore(SIDE_BY_SIDE)
     async with standin(folder / "said.db") as room:

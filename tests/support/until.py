@@ -3,8 +3,8 @@
 import asyncio
 import inspect
 import random
-from asyncio.subprocess import Process
 from collections.abc import Callable
+from typing import Protocol
 
 import httpx
 
@@ -15,7 +15,7 @@ MOST_LOOKS = 12_000
 
 
 async def until(is_so: Callable[[], object], pause: float = PAUSE) -> None:
-    """Wait until a function, or a coroutine function, returns something true. Raises TimeoutError at last.
+    """Wait until a function, or a coroutine function, returns a true value. Raises TimeoutError at last.
 
     Looks are counted, so a test that moves the clock of its loop does not shorten the wait.
     """
@@ -27,8 +27,16 @@ async def until(is_so: Callable[[], object], pause: float = PAUSE) -> None:
     raise TimeoutError("what the test waits for did not happen")
 
 
+class Process(Protocol):
+    """A process that may have ended."""
+
+    @property
+    def returncode(self) -> int | None:
+        """The exit code; None while it runs."""
+
+
 async def until_answered(url: str, process: Process, is_well: bool = False) -> None:
-    """Wait until a process answers at an address, anything or (`is_well`) that it is well; it must not end before."""
+    """Wait until a process answers at an address; with `is_well`, with success. The process must not end before."""
 
     async def is_answered() -> bool:
         assert process.returncode is None, f"it has ended with {process.returncode}"
@@ -38,7 +46,7 @@ async def until_answered(url: str, process: Process, is_well: bool = False) -> N
             return False
         return answer.is_success or not is_well
 
-    async with httpx.AsyncClient(trust_env=False) as client:
+    async with httpx.AsyncClient(trust_env=False, timeout=300) as client:
         await until(is_answered)
 
 

@@ -1,9 +1,11 @@
-"""What the user said, in the messages of a prompt."""
+"""The texts of a prompt's messages: the user's, all speakers', and the tools'."""
 
 import re
 from collections.abc import Sequence
 
 from langchain_core.messages import BaseMessage
+
+from app.testing.script import Script
 
 
 def bare(text: str) -> str:
@@ -19,3 +21,9 @@ def user_words(messages: Sequence[BaseMessage]) -> list[str]:
 def spoken(messages: Sequence[BaseMessage]) -> list[str]:
     """Return the words of all speakers in a prompt, without the system message and the context blocks."""
     return [bare(message.text) for message in messages if message.type != "system"]
+
+
+def results(script: Script) -> list[str]:
+    """Return the last results of tools in a prompt."""
+    told = [message.text.splitlines() for message in script.asked[-1].messages if message.type == "tool"]
+    return [next(line for line in lines if not line.startswith("(Already")) for lines in told]

@@ -27,9 +27,8 @@ from pathlib import Path
 
 from tests.support.places import ROOT
 
-FOR_TESTS = "--for-tests"
 LIBRARIES_OF = ("app.cli.command_line", "app.composition")
-"""Modules of the project whose imports are made beforehand."""
+"""Modules of the project; the warm process imports their libraries beforehand."""
 PROJECT = ("app", "agents", "dialogs", "observers", "prompts", "tests", "benchmarks")
 IMPORTED = re.compile(rf"^(?:from|import) (?!(?:{'|'.join(PROJECT)})\b)([\w.]+)", re.MULTILINE)
 
@@ -46,13 +45,10 @@ class Command:
 
 
 def run_python(
-    module: str, *arguments: str, folder: Path, environment: Mapping[str, str], text: str = "", for_tests: bool = False
+    module: str, *arguments: str, folder: Path, environment: Mapping[str, str], text: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Run `python -m MODULE ARGUMENTS` in a folder, with `text` as its standard input.
-
-    `for_tests`: what only tests import of libraries is imported beforehand, too.
-    """
-    server = _server(*([FOR_TESTS] if for_tests else []))
+    """Run `python -m MODULE ARGUMENTS` in a folder, with `text` as its standard input."""
+    server = _server()
     assert server.stdin is not None
     assert server.stdout is not None
     with tempfile.TemporaryDirectory() as streams:
@@ -72,21 +68,21 @@ def run_python(
 
 
 @cache
-def _server(*arguments: str) -> subprocess.Popen[str]:
+def _server() -> subprocess.Popen[str]:
     """Start the warm process; it ends with this one."""
-    pipe, command = subprocess.PIPE, [sys.executable, "-m", "tests.support.warm_python", *arguments]
+    pipe, command = subprocess.PIPE, [sys.executable, "-m", "tests.support.warm_python"]
     server = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
     atexit.register(server.communicate)
     return server
 
 
-def serve(*, for_tests: bool) -> None:
+def serve() -> None:
     """Run commands, each in a process of its own, until the input ends."""
     for name in LIBRARIES_OF:
         importlib.import_module(name)
-    for file in [file for folder in PROJECT for file in (ROOT / folder).rglob("*.py")] if for_tests else ():
+    for file in [file for folder in PROJECT for file in (ROOT / folder).rglob("*.py")]:
         for name in IMPORTED.findall(file.read_text("utf-8")):
-            # What is not installed here is not there for the command either.
+            # A package missing here is missing for the command too.
             with suppress(ImportError):
                 importlib.import_module(name)
     for name in [name for name in sys.modules if name.partition(".")[0] in PROJECT]:
@@ -142,4 +138,4 @@ def _open_streams(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    serve(for_tests=FOR_TESTS in sys.argv)
+    serve()

@@ -6,7 +6,7 @@ import signal
 import socket
 import sys
 from asyncio.subprocess import Process
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +15,7 @@ import httpx
 
 from tests.support.places import ROOT
 from tests.support.until import until_answered
+from tests.support.warm_process import WarmProcess
 
 PATIENCE = 120.0
 
@@ -26,29 +27,33 @@ class Fleet:
     url: str
     settings: dict[str, str] = field(default_factory=dict)
     folder: Path = ROOT
-    """The application that runs."""
+    """The folder of the application."""
 
     @asynccontextmanager
-    async def command(self, *arguments: str, ends_by: signal.Signals | None = signal.SIGTERM) -> AsyncIterator[Process]:
-        """Run a command during the block; it then ends well by a signal, or is there no more."""
+    async def command(
+        self, *arguments: str, ends_by: signal.Signals | None = signal.SIGTERM
+    ) -> AsyncIterator[Process | WarmProcess]:
+        """Run a command during the block; then it must end well by a signal, or have ended before."""
         variables = {"LLM_MODEL": "local:rules", "APP_LANG": "en", "WORKERS": "yes", "DATABASE_URL": self.url}
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "app", *arguments),
-            cwd=self.folder,
-            env={**os.environ, **variables, **self.settings},
-            stderr=asyncio.subprocess.DEVNULL,
-        )
+        environment = {**os.environ, **variables, **self.settings}
+        process = await self._started(*arguments, environment=environment)
         try:
             yield process
             if ends_by is not None:
                 process.send_signal(ends_by)
                 async with asyncio.timeout(PATIENCE):
-                    # One that has not quite begun leaves no work behind.
+                    # A command still in its start leaves no work behind.
                     assert await process.wait() in (0, -ends_by)
         finally:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
+
+    async def _started(self, *arguments: str, environment: Mapping[str, str]) -> Process | WarmProcess:
+        if self.folder == ROOT:
+            return await WarmProcess.start(*arguments, environment=environment)
+        command, nothing = (sys.executable, "-m", "app", *arguments), asyncio.subprocess.DEVNULL
+        return await asyncio.create_subprocess_exec(*command, cwd=self.folder, env=environment, stderr=nothing)
 
     @asynccontextmanager
     async def door(self) -> AsyncIterator[httpx.AsyncClient]:

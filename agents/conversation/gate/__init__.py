@@ -20,27 +20,28 @@ from agents.conversation.gate.features import asks, features, last_question
 from agents.conversation.scene import Scene
 from agents.language.text.stems import words
 from agents.language.text.vocabulary import is_said, listening, mentions, small_words, takes_leave, vocabulary, wishes
+from agents.state.verdict import because
 
 LOW = 0.2
 HIGH = 0.8
 FILE = Path(__file__).with_name("weights.json")
 CUE = 0.9
-"""The guess for a message that says so itself: "let us talk about something else"."""
+"""The guess for a message that says itself that it leaves: "let us talk about something else"."""
 LONGEST_ANSWER = 12
 """Words of a plain answer to a question of a form."""
 MOST_REASONS = 3
-"""Features that a guess names as its reason."""
+"""The most features in the reason of a guess."""
 
 
 @dataclass(frozen=True)
 class Guess:
-    """How likely the user leaves the dialog, from 0 (stays) to 1 (leaves), and why."""
+    """The likelihood that the user leaves the dialog, from 0 (stays) to 1 (leaves), and its reason."""
 
     leaves: float
     reason: str
     score: float | None = None
-    """What the weights gave the message: log-odds up to a constant. None of a gate without weights. `calibrate` learns
-    from it."""
+    """The score of the message by the weights: log-odds up to a constant; None from a gate without weights. `calibrate`
+    learns from it."""
     model: str = ""
     """The name of these weights; scores of different weights cannot be compared."""
 
@@ -53,9 +54,9 @@ class Thresholds:
     """Scores of the model between which its guesses are doubtful."""
 
     low: float
-    """Below it the message stays: the observers are not asked."""
+    """The message stays below this score: the observers are not asked."""
     high: float
-    """From it on the message leaves: the observers are asked before the dialog drafts an answer."""
+    """The message leaves from this score on: the observers are asked before the dialog drafts an answer."""
 
     def share(self, score: float) -> float:
         """Return a score as a likelihood from 0 to 1 that is LOW at `low` and HIGH at `high`."""
@@ -92,12 +93,12 @@ def trained_gate(thresholds: Thresholds | None = None) -> Gate:
         # The log-odds, up to a constant, that the message leaves.
         score = model.constant + sum(parts.values())
         if cue := mentions("switch", scene.text, scene.lang):
-            return Guess(CUE, f"cue {cue!r}", score, model.name)
+            return Guess(CUE, because("cue", words=repr(cue)), score, model.name)
         limits = thresholds or model.thresholds
         if score < limits.low and _refuses_with_wish(scene):
-            return Guess(LOW, "a refusal with a wish", score, model.name)
+            return Guess(LOW, because("refusal"), score, model.name)
         if score >= limits.low and scene.missing and _is_plain_answer(scene):
-            return Guess(0.0, "a plain answer to what was asked", score, model.name)
+            return Guess(0.0, because("plain_answer"), score, model.name)
         sign = 1 if score >= limits.low else -1
         best = nlargest(MOST_REASONS, ((sign * part, name) for name, part in parts.items()))
         reason = ", ".join(name for part, name in best if part > 0)

@@ -37,7 +37,7 @@ class Vocabulary:
 
     @cached_property
     def fillers(self) -> frozenset[str]:
-        """Return the stems that say nothing."""
+        """Return the stems without a meaning of their own."""
         return self.listed("fillers")
 
     @cached_property
@@ -62,13 +62,12 @@ class Vocabulary:
         """Return the stems of a text, contracted words written out."""
         return [stem(word, self.lang) for word in self.spelled(text)]
 
-    def spelled(self, text: str) -> list[str]:
+    def spelled(self, text: str) -> tuple[str, ...]:
         """Return the words of a text, contracted words written out."""
-        contractions = self.table["contractions"]
-        return [part for word in words(text, 1) for part in contractions.get(word, word).split()]
+        return _spelled_out(self, text)
 
     def key(self, text: str) -> tuple[str, ...]:
-        """Return what is compared of a phrase: its stems without fillers, or all stems if it has only fillers."""
+        """Return the comparable part of a phrase: its stems without fillers, or all stems if it has only fillers."""
         stems = self.stems(text)
         return tuple(stem for stem in stems if stem not in self.fillers) or tuple(stems)
 
@@ -90,7 +89,7 @@ class Vocabulary:
         return any(keys and (exact in keys or short in keys) for keys in (_phrase_keys(self, name) for name in names))
 
     def made_of(self, text: str, *names: str) -> frozenset[str]:
-        """Return the lists whose phrases, with fillers, make up the whole text; empty if it says anything else."""
+        """Return the lists of phrases that, with fillers, make up the whole text; empty if it says anything else."""
         row = tuple(self.stems(text))
         # For each place that phrases reach without a gap: the lists of these phrases.
         reached: dict[int, frozenset[str]] = {0: frozenset()}
@@ -115,23 +114,33 @@ class Vocabulary:
         return row
 
     def leads_to(self, text: str, names: Iterable[str]) -> bool:
-        """Tell whether a text only says that the user goes (back) to the thing of this name: "back to my profile"."""
+        """Tell whether a text only says "go (back) to" the thing of one of these names: "back to my profile"."""
         rest = tuple(stem for stem in self.behind(text, "towards") or () if stem not in self.fillers)
         keys = [self.key(name) for name in names]
         rest = tuple(spelt(" ".join(rest), {stem for key in keys for stem in key}).split())
         return bool(rest) and any(rest in (key, key[1:]) for key in keys)
 
     def asks(self, text: str) -> bool:
-        """Whether the text is put as a question."""
+        """Tell whether the text is a question."""
         stems = tuple(self.stems(text))
-        starts = (tuple(self.stems(entry)) for entry in self.table["question"])
-        return text.rstrip().endswith(("?", "？")) or any(stems[: len(start)] == start for start in starts)
+        # Where words are not spaced, they keep their order in a question, and its word stands anywhere.
+        places = range(1 if language(self.lang).spaced else len(stems))
+        asking = [phrase for phrase, _ in _phrases_of(self, ("question",))]
+        is_asked = any(stems[place : place + len(phrase)] == phrase for place in places for phrase in asking)
+        return is_asked or text.rstrip().endswith(("?", "？"))
 
 
 @cache
 def vocabulary(lang: str) -> Vocabulary:
     """Return the word lists of a language, those of the fallback language where it has none."""
     return Vocabulary(lang)
+
+
+# A turn compares one message with twenty lists of phrases.
+@lru_cache(maxsize=500)
+def _spelled_out(of: Vocabulary, text: str) -> tuple[str, ...]:
+    contractions = of.table["contractions"]
+    return tuple(part for word in words(text, 1) for part in contractions.get(word, word).split())
 
 
 @cache
@@ -152,7 +161,7 @@ def _listed(words: Vocabulary, name: str) -> frozenset[str]:
 
 
 def listening(text: str, lang: str) -> str:
-    """Return the language to read a text in: the conversation's, unless the letters are plainly of another one.
+    """Return the language of a text: the conversation's, unless the letters are plainly of another one.
 
     Names in the letters of the fallback stand in texts of every language; they decide only where they stand alone.
     A language without words of its own is read as the fallback.
@@ -177,7 +186,7 @@ def _share_script(lang: str, other: str) -> bool:
 
 def says(idea: str, text: str, lang: str) -> bool:
     """Tell whether a message consists of one phrase of the idea and nothing else; "don't" is "do not"."""
-    return tuple(vocabulary(lang).spelled(text)) in _spelled(idea, lang)
+    return vocabulary(lang).spelled(text) in _spelled(idea, lang)
 
 
 def is_said(idea: str, text: str) -> bool:
@@ -186,25 +195,25 @@ def is_said(idea: str, text: str) -> bool:
 
 
 def behind_no(text: str) -> str:
-    """Return a text without the clause that only says no at its beginning: "no. undo" is "undo"."""
+    """Return a text without a first clause that only says no: "no. undo" is "undo"."""
     head, *rest = _CLAUSE.findall(text) or [text]
     return " ".join(rest) if rest and is_said("no", head) else text
 
 
 def mentions(idea: str, text: str, lang: str, *, file: str = "words") -> str | None:
-    """Return the first phrase of the idea that stands anywhere in a message; `file` has the idea's phrases."""
+    """Return the first phrase of the idea anywhere in a message; `file` has the idea's phrases."""
     spaced = f" {' '.join(words(text))} "
     return next((entry.strip() for entry in phrases(idea, lang, file) if entry in spaced), None)
 
 
 @cache
 def _spelled(idea: str, lang: str) -> frozenset[tuple[str, ...]]:
-    return frozenset(tuple(vocabulary(lang).spelled(phrase)) for phrase in _entries(idea, lang, "words"))
+    return frozenset(vocabulary(lang).spelled(phrase) for phrase in _entries(idea, lang, "words"))
 
 
 @cache
 def phrases(idea: str, lang: str, file: str = "words") -> tuple[str, ...]:
-    """Return the phrases of an idea, their words spaced so that they only match whole words."""
+    """Return the phrases of an idea, with spaces around so that they only match whole words."""
     return tuple(f" {' '.join(words(phrase))} " for phrase in _entries(idea, lang, file))
 
 
@@ -215,28 +224,28 @@ def _entries(idea: str, lang: str, file: str) -> list[str]:
 
 @cache
 def small_words(lang: str) -> frozenset[str]:
-    """Return the stems of words that say nothing about a sentence's subject."""
+    """Return the stems of words without a meaning for a sentence's subject."""
     return frozenset(stem for idea in ("stop", "fillers") for word in phrases(idea, lang) for stem in stems(word, lang))
 
 
 # The gate, the switch and the route ask this of the same message.
 @lru_cache(maxsize=100)
 def takes_leave(text: str, lang: str) -> frozenset[str]:
-    """Return the lists that make up a message which only stops, says "that is all" or goodbye; empty if it does not.
+    """Return the lists of phrases in a message that only stops, says "that is all" or goodbye; empty for any other.
 
-    Beside it there may be thanks, yes, no and fillers, and one word may have a slip of typing.
+    It may also have thanks, yes, no and fillers, and one word may be misspelt.
     """
     lang = listening(text, lang)
     lexicon = vocabulary(lang)
     if set(words(text)).isdisjoint(lexicon.phrases("lookalikes")):
         text = spelt(text, spoken_in(lang, *POLITE, *LEAVE))
-    # "Okay" is a yes only where it has to be one.
+    # "Okay" is a yes only if no other reading fits.
     lists = lexicon.made_of(text, "thanks", "no", *LEAVE) or lexicon.made_of(text, "thanks", "yes", "no", *LEAVE)
     return frozenset() if lists.isdisjoint(LEAVE) else lists
 
 
 def wishes(text: str, lang: str) -> bool:
-    """Tell whether a clause of a message begins as an order or a wish does, behind a yes or no and fillers."""
+    """Tell whether a clause of a message begins like an order or a wish, behind a yes or no and fillers."""
     lang = listening(text, lang)
     openings, joining = _spelled("wishing", lang), spoken_in(lang, "joining")
     skipped = spoken_in(lang, *POLITE) - {word for opening in openings for word in opening[:1] if len(opening) == 1}
@@ -251,7 +260,7 @@ def wishes(text: str, lang: str) -> bool:
 
 @cache
 def spoken_in(lang: str, *names: str) -> frozenset[str]:
-    """Return the words of some lists, as they are typed and spelled out."""
+    """Return the words of some lists, both as typed and spelled out."""
     lexicon = vocabulary(lang)
     listed = [phrase for name in names for phrase in lexicon.phrases(name)]
     typed = {word for phrase in listed for word in (*words(phrase), *lexicon.spelled(phrase))}

@@ -1,14 +1,14 @@
-"""What a tool asks the user, as doors show it, and what a message answers to it.
+"""A tool's question to the user, as doors show it, and the answer in a message.
 
 A page that the user opened hands a value back by its return address, or as the text of a web app. A tool declares the
-return address with the parameters that it wants: `https://shop.example/end?state=7&code=`. One with a value has to
-come back with the same value; one without is handed to the tool.
+return address with the parameters that it wants: `https://shop.example/end?state=7&code=`. A parameter with a value has
+to come back with the same value; the value of one without is handed to the tool.
 """
 
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 from urllib.parse import parse_qsl, urlsplit
 
@@ -17,15 +17,15 @@ from pydantic import BaseModel, ValidationError
 from agents.events import Interrupt
 from agents.events.views import is_web
 from agents.language.text.vocabulary import is_said, says
-from agents.state.person import Heard
-from agents.state.talk import Json, Pending
+from agents.state.person import UserMessage
+from agents.state.speaker_state import Json, Pending
 from agents.toolkit.questions import form as forms
 from agents.toolkit.questions.form import FormFields
 from agents.toolkit.questions.options import CONFIRM, INTERRUPT, NO, YES, adds_to_yes, agreed, chosen, misses
 from prompts import form_texts, phrase
 
 CHOICE = "choice"
-"""The source of a message that is nothing but an answer to what a tool asked: a tap, `resume --choose`.
+"""The source of a message that is nothing but an answer to a tool's question: a tap, `resume --choose`.
 
 Where its id ends in `#` and the id of a question, it answers no other one.
 """
@@ -36,7 +36,7 @@ ANSWERS = (CHOICE, PAGE)
 
 
 def ask(pending: Pending, lang: str) -> Interrupt:
-    """Return what the user is asked."""
+    """Return the question as an event for the user."""
     options = [{name: option[name] for name in ("id", "label", "detail")} for option in called(pending)]
     done = {*pending["filled"], *pending.get("skipped", [])}
     return Interrupt(
@@ -52,7 +52,7 @@ def ask(pending: Pending, lang: str) -> Interrupt:
 
 
 def _field(pending: Pending, name: str, lang: str) -> Json:
-    """Return a field with its label, which may be written under any name that the field goes by."""
+    """Return a field with its label; the label may stand under any name of the field."""
     labels = form_texts(pending["tool"], lang)
     names = [name, *(alias for alias, own in pending.get("aliases", {}).items() if own == name)]
     label = next((str(labels[key]["label"]) for key in names if "label" in labels.get(key, {})), name)
@@ -71,7 +71,7 @@ def worded(question: Interrupt, lang: str) -> str:
 
 
 def hints(question: Interrupt, lang: str) -> list[str]:
-    """Return how a page hands its value back, how fields are filled in, and which of them may be left out."""
+    """Return hints: how a page hands its value back, how fields are filled in, and the names of optional fields."""
     lines: list[str] = []
     if question.back:
         parts = urlsplit(question.back)
@@ -87,16 +87,16 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def is_meant(pending: Pending, heard: Heard) -> bool:
+def is_meant(pending: Pending, heard: UserMessage) -> bool:
     """Tell whether a message may answer this question."""
     _, sign, meant = heard["id"].rpartition("#")
     return heard["source"] != CHOICE or not sign or meant == _id(pending)
 
 
 def fits(pending: Pending, text: str, lang: str) -> bool:
-    """Tell whether a text that was given as an answer (`CHOICE`) is one; a form may still want other values."""
+    """Tell whether a text that came as an answer (`CHOICE`) is one; a form may still want other values."""
     if pending["kind"] == CONFIRM:
-        return agreed(text, called(pending), lang) is not None
+        return agreed(text, called(pending), lang, pending["prompt"]) is not None
     if pending["options"] and not _is_review(pending):
         return chosen(text, called(pending), lang) is not None
     if pending["fields"] and returned(pending, text.strip(), CHOICE) is None:
@@ -106,12 +106,12 @@ def fits(pending: Pending, text: str, lang: str) -> bool:
 
 
 def _is_review(pending: Pending) -> bool:
-    """Tell whether a question of `interrupt()` offers yes and no; words that say more are an answer, too."""
+    """Tell whether a question of `interrupt()` offers yes and no; any other words are an answer, too."""
     return [option["id"] for option in pending["options"]] == [YES, NO] and pending["kind"] == INTERRUPT
 
 
 def called(pending: Pending) -> list[Json]:
-    """Return the options with the ids by which doors know them."""
+    """Return the options with their ids for doors."""
     return [{**option, "id": option["id"] or str(place)} for place, option in enumerate(pending["options"], 1)]
 
 
@@ -131,34 +131,34 @@ def _id(pending: Pending) -> str:
 
 @dataclass(frozen=True)
 class GivenAnswer:
-    """What the user said to a question."""
+    """A user's message that may answer a question."""
 
     pending: Pending
     text: str
     lang: str
     fitting: forms.Fitting
     is_sure: bool
-    """Whether the message can be nothing but an answer: a tap, or what a page handed back."""
+    """Whether the message can be nothing but an answer: a tap, or the value of a page."""
     form: type[BaseModel] | None
     is_elsewhere: Callable[[], bool]
 
 
 @dataclass(frozen=True)
 class AnswerReading:
-    """What a message answers to a question."""
+    """The reading of a message as an answer to a question."""
 
     outcome: Literal["given", "again", "runs", "declined"]
-    """The call has its result, is asked about again, is run now, or is not wanted."""
+    """The call has its result, its question is asked again, it runs now, or the user declines it."""
     pending: Pending
-    """The question as it stands then."""
+    """The question after this answer."""
     value: object = None
 
 
 def read_answer(given: GivenAnswer) -> AnswerReading | None:
-    """Return what a message answers to the question; None if it is about something else."""
+    """Return the answer of a message to the question; None if it is about something else."""
     pending = given.pending
     if pending["kind"] == CONFIRM:
-        is_agreed = agreed(given.text, called(pending), given.lang)
+        is_agreed = agreed(given.text, called(pending), given.lang, pending["prompt"])
         if is_agreed is None and not given.is_sure and adds_to_yes(given.text, pending["prompt"], given.lang):
             return AnswerReading("runs", {**pending, "more": True})
         return None if is_agreed is None else AnswerReading("runs" if is_agreed else "declined", pending)
@@ -182,7 +182,7 @@ def _run_again(pending: Pending, answer: str) -> AnswerReading:
 
 
 def _choice(given: GivenAnswer) -> AnswerReading | None:
-    """Read the choice of an option; a number that no option has makes the question be asked again."""
+    """Read the choice of an option; for a number that no option has, the question is asked again."""
     options = called(given.pending)
     if not given.is_sure:
         # The user does not see an id that looks like a number; it could mislead.
@@ -205,7 +205,7 @@ def _form(given: GivenAnswer, form: type[BaseModel]) -> AnswerReading | None:
     try:
         values = forms.filled(form, form_fields, given.text, given.fitting, sure=given.is_sure, without=out)
         if not values and not out:
-            return None
+            return _bare(pending, form, given)
         everything = {**pending["filled"], **values}
         if {*forms.missing(form, everything)} - {*pending["skipped"]}:
             return asked_again({**pending, "filled": everything}, phrase("form_more", given.lang))
@@ -219,13 +219,31 @@ def _form(given: GivenAnswer, form: type[BaseModel]) -> AnswerReading | None:
         return _corrected({**pending, "filled": {**pending["filled"], **rest}}, form_fields, problems, given.lang)
 
 
+def _bare(pending: Pending, form: type[BaseModel], given: GivenAnswer) -> AnswerReading | None:
+    """Take a few bare words as the first value that is missing, and ask for the others; None if they are no value."""
+    form_fields = open_fields(pending, given.lang)
+    asked = [it for it in forms.missing(form, pending["filled"]) if it in form_fields.labels]
+    # Optional fields are asked for last.
+    asked.sort(key=lambda it: it in form_fields.optional)
+    if not forms.is_value(given.text, given.lang) or len(asked) < 2:
+        return None
+    label = form_fields.labels[asked[0]]
+    first = replace(form_fields, labels={asked[0]: label})
+    try:
+        values = forms.filled(form, first, given.text, given.fitting, sure=False, without=())
+    except ValidationError:
+        return None
+    noted = phrase("form_noted", given.lang, label=label, value=given.text)
+    return asked_again({**pending, "filled": {**pending["filled"], **values}}, noted)
+
+
 def asked_again(pending: Pending, prompt: str) -> AnswerReading:
-    """Return that the question is asked again with other words."""
+    """Return the reading with which the question is asked again in other words."""
     return AnswerReading("again", {**pending, "prompt": prompt})
 
 
 def _corrected(pending: Pending, form_fields: FormFields, wrong: Mapping[str, str], lang: str) -> AnswerReading:
-    """Ask for the values that are wrong, or for all that do not go together."""
+    """Ask for the wrong values anew, or for all values that do not go together."""
     labels = form_fields.labels
     problem = "; ".join(f"{labels.get(name, name)}: {reason}" if name else reason for name, reason in wrong.items())
     values = {} if "" in wrong else {name: value for name, value in pending["filled"].items() if name not in wrong}
@@ -234,9 +252,9 @@ def _corrected(pending: Pending, form_fields: FormFields, wrong: Mapping[str, st
 
 
 def returned(pending: Pending, text: str, source: str) -> str | None:
-    """Return what the page of a question hands back by a message, as an answer to that question.
+    """Return the answer that the page of a question hands back by a message.
 
-    A message that is not from a page gives None. One that is not what the tool declared gives an empty text.
+    A message that is not from a page gives None. One with another address than the declared one gives an empty text.
     """
     back = pending.get("back", "")
     if back and is_web(text):
@@ -261,7 +279,7 @@ def leads_to(address: str, back: str) -> bool:
 
 
 def _values_in(address: str, back: str) -> dict[str, str]:
-    """Return the values that an address carries for a declared return address; empty if it does not fit."""
+    """Return the values in an address for a declared return address; empty if it does not fit."""
     if not leads_to(address, back):
         return {}
     try:

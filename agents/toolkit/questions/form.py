@@ -1,6 +1,6 @@
-"""The form that a tool asks the user to fill in: its fields, their values in a message, and what is wrong with them.
+"""The form that a tool asks the user to fill in: its fields, their values in a message, and the faults of these.
 
-Values come as JSON, as `label: value` lines, or bare if only one field is open.
+Values come as JSON, as `label: value` lines, or bare: for the only field that is open, or a few words for the first.
 """
 
 import json
@@ -14,8 +14,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, to_jsonable_python
 
 from agents.language.text.stems import words
-from agents.language.text.vocabulary import is_said
-from agents.state.talk import Fields, Json
+from agents.language.text.vocabulary import is_said, listening, mentions, vocabulary, wishes
+from agents.state.speaker_state import Fields, Json
 from prompts import sentence, table
 
 FEW_WORDS = 4
@@ -27,7 +27,7 @@ LONGEST_REASON = 300
 Fitting = Callable[[Json], Json]
 EMPTY: Sequence[object] = (None, "", [], {})
 MOST_VALUES = 20
-"""Permitted values that are named."""
+"""The most permitted values to name."""
 
 
 @dataclass(frozen=True)
@@ -38,17 +38,17 @@ class FormFields:
     optional: Collection[str] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
-    """The labels of those that have a value."""
+    """The labels of the fields with a value."""
 
 
 def filled(
     form: type[BaseModel], form_fields: FormFields, text: str, fitting: Fitting, *, sure: bool, without: Collection[str]
 ) -> Json:
-    """Return the values that a text gives to the fields that are wanted; empty if it gives none.
+    """Return the values of the wanted fields that a text has; it may have none.
 
-    A single field takes the whole text, but one that was typed for the form alone (`sure`) or has no question
-    mark; several are told apart by their labels or names. Fields of `without` were left out. Raises ValidationError
-    if a value does not fit its field.
+    A single field takes the whole text if the text is for the form alone (`sure`) or has no question mark at its end;
+    values of several fields stand beside their labels or names. Fields of `without` were left out. Raises
+    ValidationError if a value does not fit its field.
     """
     raw = {name: value for name, value in raw_values(form_fields, text, sure=sure).items() if name not in without}
     if not raw:
@@ -59,7 +59,7 @@ def filled(
 
 
 def raw_values(form_fields: FormFields, text: str, *, sure: bool) -> dict[str, object]:
-    """Return what a text gives to fields, as it stands there."""
+    """Return the values in a text for the fields, before any conversion."""
     text = text.strip()
     if len(text) > LONGEST_FORM:
         return {}
@@ -70,19 +70,19 @@ def raw_values(form_fields: FormFields, text: str, *, sure: bool) -> dict[str, o
 
 
 def missing(form: type[BaseModel], values: Mapping[str, object]) -> list[str]:
-    """Return the fields to ask for that have no value yet, in order; a default that is not empty counts as one."""
+    """Return the fields to ask for, those without a value, in order; a default that is not empty counts as one."""
     fields = {name: it for name, it in form.model_fields.items() if values.get(name) in EMPTY}
     asks = {name: it for name, it in fields.items() if extra(it, "asked") is not False}
     return [name for name, it in asks.items() if it.is_required() or it.get_default(call_default_factory=True) in EMPTY]
 
 
 def extra(field: FieldInfo, name: str) -> object:
-    """Return what the `json_schema_extra` of a field says under a name; None if it says nothing."""
+    """Return the value under a name in a field's `json_schema_extra`; None if there is none."""
     return field.json_schema_extra.get(name) if isinstance(field.json_schema_extra, dict) else None
 
 
 def permitted(annotation: object) -> list[object]:
-    """Return the values that a field admits, if it admits only a few; empty for one that is not so bounded."""
+    """Return the only values that a field admits; empty if its values are not listed."""
     if get_origin(annotation) is Literal:
         return [*get_args(annotation)]
     if isinstance(annotation, type) and issubclass(annotation, Enum):
@@ -91,18 +91,31 @@ def permitted(annotation: object) -> list[object]:
 
 
 def takes_no(form: type[BaseModel], form_fields: FormFields) -> bool:
-    """Tell whether "no" is a value of the one field that is wanted."""
+    """Tell whether "no" is a value of the only wanted field."""
     fields = [form.model_fields[name].annotation for name in form_fields.labels]
     return len(fields) == 1 and bool in (fields[0], *get_args(fields[0]))
 
 
 def is_sentence(text: str, form_fields: FormFields) -> bool:
-    """Tell whether a text that does not fit is rather about something else: it is long and names no field."""
+    """Tell whether a text that does not fit is about something else: it is long and names no field."""
     return not labelled(text.strip(), form_fields) and len(words(text)) > FEW_WORDS
 
 
+def is_value(text: str, lang: str) -> bool:
+    """Tell whether a text is a few bare words that may be a value: no question, wish, statement, thanks, yes or no."""
+    lexicon = vocabulary(listening(text, lang))
+    speaks = lexicon.asks(text) or wishes(text, lang) or lexicon.made_of(text, "thanks", "yes", "no", "fillers")
+    return not (
+        speaks
+        or "\n" in text.strip()
+        or len(words(text, 1)) > FEW_WORDS
+        or mentions("statements", text, lexicon.lang)
+        or mentions("pointing", text, lexicon.lang)
+    )
+
+
 def size_of(value: object) -> int:
-    """Return how many characters a value of a form has; that of a list or an object is counted as JSON."""
+    """Return how many characters a value of a form has; a list or an object is counted as JSON."""
     return len(
         value if isinstance(value, str) else json.dumps(to_jsonable_python(value, fallback=str), ensure_ascii=False)
     )
@@ -114,7 +127,7 @@ def value_in_words(value: object) -> str:
 
 
 def stored_fields(form: type[BaseModel] | None) -> Fields:
-    """Return what a pending question stores of its form: the fields, the optional ones and their other names."""
+    """Return a form as a pending question stores it: the fields, the optional ones and their other names."""
     fields = form.model_fields if form else {}
     aliases: dict[str, str] = {}
     for name, info in fields.items():
@@ -127,7 +140,7 @@ def stored_fields(form: type[BaseModel] | None) -> Fields:
 
 
 def left_out(form_fields: FormFields, text: str) -> set[str]:
-    """Return the fields that a text leaves out: all that may be ("skip"), or those with nothing behind their label."""
+    """Return the fields that a text leaves out: all optional ones ("skip"), or those with an empty value."""
     may = {name for name in form_fields.labels if name in form_fields.optional}
     if len(text) > LONGEST_FORM:
         return set()
@@ -162,7 +175,7 @@ def _from_lines(text: str, names: Mapping[str, str]) -> dict[str, object]:
 
 
 def misfits(form: type[BaseModel], wrong: ValidationError, lang: str) -> dict[str, str]:
-    """Return what is wrong by the name of the field; under "" what is wrong with values that do not go together."""
+    """Return the faults by the name of the field; under "" the fault of values that do not go together."""
     reasons: dict[str, list[str]] = {}
     for error in wrong.errors():
         name = str(error["loc"][0]) if error["loc"] else ""
@@ -179,9 +192,9 @@ def _reason(form: type[BaseModel], name: str, error: ErrorDetails, lang: str) ->
 
 
 def reason_of(error: ErrorDetails, lang: str, texts: Sequence[str] = ()) -> str:
-    """Return in a sentence for users why a value does not fit; `texts` are the values that would."""
+    """Return the reason why a value does not fit, in a sentence for users; `texts` are the values that would fit."""
     context: Mapping[str, object] = error.get("ctx", {})
-    # The developer's own words: those of an exception in a validator, or of an error that pydantic does not know.
+    # The developer's own words are in an exception of a validator, or in an error that pydantic does not know.
     own = str(context.get("error", "")) if error["type"] in ("value_error", "assertion_error") else ""
     if own or ("url" not in error and error["type"] != "value_error"):
         return own or error["msg"]

@@ -1,6 +1,6 @@
-"""Which of the options on the screen the user means: "2", "the second one", "the cheap one", a label, a tap.
+"""The choice of an option on the screen by the user's words: "2", "the second one", "the cheap one", a label, a tap.
 
-Only what plainly is an answer counts; every other word in the message makes it something else.
+Only a plain answer counts; with any other word the message is about something else.
 """
 
 import re
@@ -16,9 +16,9 @@ _NUMBER = re.compile(r"(?:[#№]|no\.?\s|nr\.?\s)?\s*(\d{1,3})[.)!]?", re.IGNORE
 _NEGATIVE = re.compile(r"[-−]\s?\d+")
 _ORDINAL = re.compile(r"(\d{1,3})(?:st|nd|rd|th|-[а-я]{1,2})?")
 CONFIRM = "confirm"
-"""The kind of a question that yes or no answers."""
+"""The kind of a yes-or-no question."""
 INTERRUPT = "interrupt"
-"""The kind of a question that a tool asks by `interrupt()`: whatever the user says is the answer."""
+"""The kind of a question by `interrupt()`: any words of the user are the answer."""
 YES, NO = "yes", "no"
 AROUND = ("fillers", "thanks", "choosing", "pointing")
 """Lists of words that may stand behind a yes without a change of its meaning."""
@@ -37,7 +37,7 @@ def chosen(text: str, options: Sequence[OptionRow], lang: str) -> int | None:
 
 
 def misses(text: str, options: Sequence[OptionRow], lang: str) -> bool:
-    """Tell whether a text that chooses nothing says only a number, and one that no option has."""
+    """Tell whether a text without a choice is only a number, and no option has this number."""
     text = text.strip()
     words = vocabulary(listening(text, lang))
     if figure := _NUMBER.fullmatch(text):
@@ -47,7 +47,7 @@ def misses(text: str, options: Sequence[OptionRow], lang: str) -> bool:
 
 
 def naming(place: int, options: Sequence[OptionRow], lang: str) -> str:
-    """Return what a user would say for an option and `chosen` takes for it: its label, else its id or number."""
+    """Return a user's words by which `chosen` finds an option: its label, else its id or number."""
     option = options[place]
     words = (option["label"], option["id"], str(place + 1))
     return str(next((word for word in words if chosen(word, options, lang) == place), words[1]))
@@ -75,7 +75,7 @@ def _by_number(text: str, options: Sequence[OptionRow], words: Vocabulary) -> in
 
 
 def _by_fact(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | None:
-    """Find "the cheap one": the option whose fact is the least or the most, if it is one alone."""
+    """Find "the cheap one": the only option with the least or the greatest value of a fact."""
     stems = _content(text, words)
     for meaning in table("words", words.lang).get("superlatives", {}).values():
         fitting = {stem for phrase in meaning["phrases"] for stem in words.stems(phrase)}
@@ -88,7 +88,7 @@ def _by_fact(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int 
 
 
 def _by_words(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | None:
-    """Find "the blue one": the option that has every word that matters; of several, the one that begins with them."""
+    """Find "the blue one": the option with every word that matters; of several, the one that begins with them."""
     stems = _content(text, words) - words.stop
     fitting = [place for place, option in enumerate(options) if stems and stems <= _held(option, words)]
     # "By card" is no gift card.
@@ -103,7 +103,7 @@ def _held(option: OptionRow, words: Vocabulary) -> set[str]:
 
 
 def _content(text: str, words: Vocabulary) -> set[str]:
-    """Return the stems that say which one is meant; "one" does in "number one", but not in "that one"."""
+    """Return the stems that point out an option; "one" does in "number one", but not in "that one"."""
     stems = set(words.stems(text))
     small = words.fillers | words.listed("choosing")
     pointing = words.listed("pointing") - set(words.numbers)
@@ -111,14 +111,14 @@ def _content(text: str, words: Vocabulary) -> set[str]:
 
 
 def _is_about(text: str, words: Vocabulary) -> bool:
-    """Tell whether a text asks about the options, tells of one, rules one out or takes leave, rather than choose."""
+    """Tell whether a text does not choose: it asks about the options, tells of one, rules one out or says goodbye."""
     beside = {"".join(words.stems(entry)) for name in ("negation", "statements") for entry in words.phrases(name)}
     is_told = bool(beside & set(words.stems(text)) or words.made_of(text, "goodbye"))
     return is_told or text.endswith(("?", "？")) or words.asks(text)
 
 
 def _number(text: str, words: Vocabulary) -> int | None:
-    """Return the one number that a text says, and nothing else that matters; -1 is the last."""
+    """Return the number in a text that says nothing else of importance; -1 is the last."""
     figured = moment_words(words.lang).figured(plain(text).casefold().replace("ё", "е"))
     stems = _content(figured, words)
     numbers = [int(figure[1]) if (figure := _ORDINAL.fullmatch(stem)) else words.numbers.get(stem) for stem in stems]
@@ -144,7 +144,7 @@ def yes_or_no(lang: str) -> list[dict[str, object]]:
     ]
 
 
-def agreed(text: str, options: Sequence[OptionRow], lang: str) -> bool | None:
+def agreed(text: str, options: Sequence[OptionRow], lang: str, question: str = "") -> bool | None:
     """Return whether a text says yes (True) or no (False) to a call; None if it plainly says neither.
 
     A question is neither, and a yes that trails off ("yes…") is none.
@@ -152,12 +152,12 @@ def agreed(text: str, options: Sequence[OptionRow], lang: str) -> bool | None:
     ending = text.rstrip()
     if ending.endswith(("?", "？")):
         return None
-    answer = _answer(text, options, lang)
+    answer = _answer(text, options, lang, question)
     return None if answer and ending.endswith(("…", "...")) else answer
 
 
-def _answer(text: str, options: Sequence[OptionRow], lang: str) -> bool | None:
-    if is_said(YES, text) or is_said("agree", text):
+def _answer(text: str, options: Sequence[OptionRow], lang: str, question: str) -> bool | None:
+    if is_said(YES, text) or is_said("agree", text) or _names_deed(text, question, lang):
         return True
     if is_said(NO, text) or is_said("cancel", text):
         return False
@@ -167,10 +167,18 @@ def _answer(text: str, options: Sequence[OptionRow], lang: str) -> bool | None:
     return True if _begins_with_yes(text, listening(text, lang)) else None
 
 
+def _names_deed(text: str, question: str, lang: str) -> bool:
+    """Tell whether a text orders the deed in a question: "delete it" is a yes to "Delete the list?" alone."""
+    own, lexicon = vocabulary(listening(text, lang)), vocabulary(lang)
+    asked = {*lexicon.stems(question)} - lexicon.stop - lexicon.fillers
+    deeds = [f"deeds.{deed}" for deed in own.table["deeds"]]
+    return any(own.means(text, deed) and asked & lexicon.listed(deed) for deed in deeds)
+
+
 def adds_to_yes(text: str, question: str, lang: str) -> bool:
     """Tell whether a text is a yes and a wish of its own, "yes, and book a table".
 
-    A wish that points at what was asked, shares a thing with it or changes it ("and make it the gift card") is none.
+    A wish that points at the question's subject, names it or changes it ("and make it the gift card") is none.
     """
     lexicon = vocabulary(listening(text, lang))
     answer = next((name for name in (YES, "agree") if lexicon.behind(text, name, "adding")), None)
@@ -184,7 +192,7 @@ def adds_to_yes(text: str, question: str, lang: str) -> bool:
 
 
 def _begins_with_yes(text: str, lang: str) -> bool:
-    """Tell whether a text is a yes with nothing behind it that narrows it down: "yes please, do that"."""
+    """Tell whether a text is a yes without a restriction behind it: "yes please, do that"."""
     small = vocabulary(lang).listed(*AROUND) - vocabulary(lang).listed("narrowing")
     spaced = f" {' '.join(words(text))} "
     for entry in sorted((*phrases(YES, lang), *phrases("agree", lang)), key=len, reverse=True):

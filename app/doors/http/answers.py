@@ -1,4 +1,4 @@
-"""Answers that are being made: their events, for everybody who reads along, also after a lost connection."""
+"""Running answers: their events for all readers, also after a lost connection."""
 
 import asyncio
 import logging
@@ -17,57 +17,61 @@ from prompts import FALLBACK, phrase
 
 LOG = logging.getLogger(__name__)
 MOST_KEPT = 1_000
-"""Answers that are over and can be read again."""
+"""Number of finished answers that can be read again."""
 RECONNECT = 5.0
-"""Seconds for which an answer goes on that nobody reads: a client may come back."""
+"""Seconds that an answer goes on without a reader: a client may come back."""
 DRAIN = 10.0
 """Seconds that answers have to end when the server stops."""
 
 
 class Busy(Exception):
-    """So many turns are played here that no other one of this user is taken on."""
+    """This process plays so many turns that it accepts no further one of this user."""
 
 
 class TurnLimitReached(Busy):
     """The users of a key have begun as many turns within an hour as the key may."""
 
 
+def _watch_nothing(_: "Answer") -> None:
+    """Let an answer go on without a reader."""
+
+
 class Answer:
-    """The answer to one message; `left` is called when its last reader goes before it is over."""
+    """The answer to one message; it calls `left` when its last reader goes before its end."""
 
     def __init__(self, turn: Turn, left: Callable[["Answer"], None]) -> None:
         self.turn, self._left = turn, left
         self.events: list[Event] = []
         self.is_over, self.readers = False, 0
         self.remarks: Sequence[str] = ()
-        """What the user is told of the files beside the message."""
+        """Remarks for the user about the files of the message."""
         self.continues = ""
-        """The id of the call that it goes on with; an earlier answer has announced it."""
+        """The id of the call that this answer continues; an earlier answer has announced the call."""
         self._news = asyncio.Event()
 
     @classmethod
     def over(cls, turn: Turn, events: Sequence[Event] = ()) -> Self:
-        """Return an answer that is there already."""
-        answer = cls(turn, lambda _: None)
+        """Return a finished answer with these events."""
+        answer = cls(turn, _watch_nothing)
         answer.events = [event.model_copy(update={"seq": place}) for place, event in enumerate(events, 1)]
         answer.is_over = True
         return answer
 
     @property
     def has_failed(self) -> bool:
-        """Whether it ended in an error, so that its message is still to be answered."""
+        """Whether the answer ended in an error, so that its message still needs an answer."""
         mended = (RETRY, REBUILT, *CUT)
         errors = (event for event in self.events if isinstance(event, Error))
         return self.is_over and any(error.code not in mended for error in errors)
 
     async def read(self) -> AsyncIterator[Event]:
-        """Yield the events, those to come as they come."""
+        """Yield the past events, then each new event as it comes."""
         async for batch in self.batches():
             for event in batch:
                 yield event
 
     async def batches(self, seconds: float | None = None) -> AsyncIterator[Sequence[Event]]:
-        """Yield the events as they come, several at a time; none where nothing comes for so many seconds."""
+        """Yield the events in batches as they come; an empty batch after so many seconds without an event."""
         place = 0
         self.readers += 1
         try:
@@ -109,28 +113,28 @@ class Answers:
     """The answers of this process, by thread and message."""
 
     def __init__(self, assistant: Assistant, operators: Collection[str] = ()) -> None:
-        """`operators` hold keys by which they may speak as anybody."""
+        """`operators` are the holders of keys with which they may speak as anybody."""
         self._assistant, self._operators = assistant, operators
         self._noted = HourlyCount(1)
         self._answers: dict[tuple[str, str], Answer] = {}
         self._tasks = TaskSet()
         self._of_keys = HourlyCount(assistant.limits.key_turns_per_hour)
         self.changed: Callable[[str], None] = lambda thread: None
-        """Is called with the thread when an answer begins and when it is over."""
+        """A function that gets the thread when an answer begins and when it ends."""
 
     @property
     def running(self) -> int:
-        """How many answers are being made."""
+        """The number of running answers."""
         return sum(not answer.is_over for answer in self._answers.values())
 
-    async def to(self, turn: Turn, holder: str = "") -> Answer:
-        """Return the answer to a message of the holder of a key; it begins if it is neither kept nor being made.
+    async def to(self, turn: Turn, holder: str = "", *, outlives_readers: bool = False) -> Answer:
+        """Return the answer to a message of the holder of a key; begin it if it is neither kept nor running.
 
-        An answer that failed is made again, and so is one whose message was forgotten, here or by another process.
-        An answer that nobody reads is stopped after a while.
+        A failed answer begins again, and so does one whose message this or another process has forgotten.
+        An answer without readers stops after a while, unless it outlives its readers.
 
         Raises:
-            Busy: no further turn of the user, or of the key (TooMany), is taken on now.
+            Busy: the process accepts no further turn of the user, or of the key (TurnLimitReached), now.
             UsageError: the message's id belongs to another text, or to somebody else's message.
         """
         await self._note_speaker(turn, holder)
@@ -141,13 +145,13 @@ class Answers:
         if kept and kept.turn.owner != turn.owner:
             raise UsageError(f"The id {turn.id!r} belongs to another message of this thread.")
         texts = [message.text for message in (stored, kept.turn if kept else None) if message]
-        # A text is stored without the signs that the database cannot keep.
+        # The stored text lacks the characters that the database cannot keep.
         if any((text and storable(text)) != (turn.text and storable(turn.text)) for text in texts):
             raise UsageError(f"The id {turn.id!r} belongs to another message of this thread.")
-        return kept or self._begun(turn, holder)
+        return kept or self._begun(turn, holder, outlives_readers)
 
     def admit(self, turn: Turn, holder: str) -> None:
-        """Count a turn that begins for the holder of a key, unless its user may begin none. Raises Busy: not now."""
+        """Count a new turn for the holder of a key, unless the assistant refuses it. Raises Busy: not now."""
         if self._assistant.is_crowded(turn.owner):
             raise Busy
         if self._of_keys.is_reached(holder):
@@ -156,7 +160,7 @@ class Answers:
             self._of_keys.admits(holder)
 
     def of(self, thread: str, id: str) -> Answer | None:
-        """Return the answer to a message; None if it was not made here, or is no longer kept."""
+        """Return the answer to a message; None if this process has not made it, or no longer keeps it."""
         return self._answers.get((thread, id))
 
     def kept_of(self, thread: str) -> list[Answer]:
@@ -164,45 +168,46 @@ class Answers:
         return [answer for (name, _), answer in self._answers.items() if name == thread]
 
     def running_in(self, thread: str, user: str | None = None) -> list[Answer]:
-        """Return the answers that are being made in a thread, those to one user if one is named."""
+        """Return the running answers of a thread; with `user`, those to this user alone."""
         running = [answer for answer in self.kept_of(thread) if not answer.is_over]
         return [answer for answer in running if user in (None, answer.turn.owner)]
 
     async def stop(self, thread: str, user: str | None = None) -> bool:
-        """Stop what is being answered in a thread, to one user if one is named; False if nothing is."""
+        """Stop the running answers of a thread, or those to one `user`. Returns False if nothing runs."""
         running = self.running_in(thread, user)
         return await stop_when_begun(self._assistant, thread, lambda: all(answer.is_over for answer in running), user)
 
     def keep(self, answer: Answer) -> None:
-        """Keep the answer to a message that is not played."""
+        """Keep an answer whose message the assistant does not play."""
         self._answers[answer.turn.thread, answer.turn.id] = answer
 
     async def close(self) -> None:
-        """Give the answers that run a while, then break them off: their messages are answered when they come again."""
+        """Give the running answers a while, then break them off: a message that comes again gets its answer then."""
         await self._tasks.close(DRAIN)
 
     async def _note_speaker(self, turn: Turn, holder: str) -> None:
-        """Write down that an operator speaks as somebody else: for each person and thread once an hour."""
+        """Audit that an operator speaks as somebody else: once an hour for each person and thread."""
         is_another = holder in self._operators and turn.owner != holder
         if is_another and self._noted.admits(f"{holder}\0{turn.thread}\0{turn.owner}"):
             services = self._assistant.services
             async with deed(services, f"http:{holder}", "spoke_as", turn.thread, turn.owner):
                 pass
 
-    def _begun(self, turn: Turn, holder: str) -> Answer:
+    def _begun(self, turn: Turn, holder: str, outlives_readers: bool) -> Answer:
         self.admit(turn, holder)
         over = [key for key, answer in self._answers.items() if answer.is_over]
         for key in over[: max(0, len(over) - MOST_KEPT)]:
             del self._answers[key]
-        answer = self._answers[turn.thread, turn.id] = Answer(turn, self._watch)
+        watch = _watch_nothing if outlives_readers else self._watch
+        answer = self._answers[turn.thread, turn.id] = Answer(turn, watch)
         playing = self._tasks.start(answer.play(self._assistant))
         playing.add_done_callback(lambda _: self.changed(turn.thread))
         self.changed(turn.thread)
-        self._watch(answer)
+        watch(answer)
         return answer
 
     def _watch(self, answer: Answer) -> None:
-        """Have an answer stopped that nobody reads after a while."""
+        """Stop an answer that has no reader after a while."""
         asyncio.get_running_loop().call_later(RECONNECT, self._stop_unread, answer)
 
     def _stop_unread(self, answer: Answer) -> None:

@@ -1,4 +1,4 @@
-"""Pushes the memory of threads that were stopped to the operator's server: signed, and again until it is taken."""
+"""Callbacks: signed pushes of stopped threads' memory to the operator's server, repeated until it accepts them."""
 
 import asyncio
 import hashlib
@@ -16,70 +16,70 @@ from agents.memory import Memory
 from agents.memory.connection import Tables, migrate
 from agents.memory.inbox import TranscriptLine, now_ms, storable
 from app.assistant.short_term_memory import contents
-from app.process.tasks import Beside, wait_for_event
+from app.process.tasks import BackgroundTask, wait_for_event
 
 LOG = logging.getLogger(__name__)
 TABLES = Tables(
     "http",
-    (
-        """CREATE TABLE callbacks (
+    {
+        "make_callbacks": """CREATE TABLE callbacks (
         id INTEGER PRIMARY KEY AUTOINCREMENT, thread TEXT NOT NULL, turn INTEGER NOT NULL, body TEXT,
         made_ms INTEGER NOT NULL, due_ms INTEGER NOT NULL, tries INTEGER NOT NULL DEFAULT 0, UNIQUE (thread, turn));
         CREATE INDEX callbacks_due ON callbacks (due_ms) WHERE body IS NOT NULL""",
-        # What was said stands in the transcript alone, so that whatever forgets it leaves no copy here.
-        """ALTER TABLE callbacks RENAME COLUMN body TO name;
+        # The transcript alone holds the messages, so that no copy outlives their deletion.
+        "keep_names_alone": """ALTER TABLE callbacks RENAME COLUMN body TO name;
         UPDATE callbacks SET name = json_extract(name, '$.thread') WHERE name IS NOT NULL""",
-    ),
+    },
 )
 ADD = """
 INSERT INTO callbacks (thread, turn, name, made_ms, due_ms) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
 """
-# Several processes push from one database: whoever moves the time of a push has it until then.
+# Several processes push from one database: the process that moves the time of a push owns it until then.
 CLAIM = """
 UPDATE callbacks SET due_ms = ?2, tries = tries + 1 WHERE due_ms <= ?1 AND id = (
     SELECT id FROM callbacks WHERE name IS NOT NULL AND due_ms <= ?1 ORDER BY id LIMIT 1)
 RETURNING id, thread, name, turn, tries, made_ms
 """
 NEXT = "SELECT min(due_ms) FROM callbacks WHERE name IS NOT NULL"
-# The row stays, so that the same end of a thread is pushed once.
+# The row stays, so that each end of a thread causes one push alone.
 DONE = "UPDATE callbacks SET name = NULL WHERE id = ?"
 LATER = "UPDATE callbacks SET due_ms = ? WHERE id = ?"
 FIRST_WAIT, LONGEST_WAIT = 2.0, 600.0
-"""Seconds until a callback that was not taken is tried again: twice as many each time, up to a limit."""
+"""Seconds until the next try of a refused callback: twice as many each time, up to a limit."""
 LASTS_MS = 3 * 24 * 3600 * 1000
-"""How long a callback is tried, in milliseconds."""
+"""Milliseconds until the process gives a callback up."""
 PATIENCE = 10.0
-"""Seconds in which the server has to answer."""
+"""Deadline for the server's answer, in seconds."""
 LEASE_MS = 30_000
-"""Milliseconds after which another process may try a callback whose process has died with it."""
+"""Milliseconds after which another process may try the callback of a dead process."""
 LOOK_EVERY = 60.0
-"""Seconds after which a process looks for callbacks that another one has left."""
+"""Seconds between two looks for callbacks that another process has left behind."""
 
 
-class Callbacks(Beside):
-    """Keeps what is to be pushed in the database, and pushes it."""
+class Callbacks(BackgroundTask):
+    """A queue of callbacks in the database, and the task that pushes them."""
 
     def __init__(self, memory: Memory, url: str, secret: SecretStr | None) -> None:
         self._memory, self._url, self._secret = memory, url, secret
         self._changed = asyncio.Event()
         self._pushed, self._limit = "", cast(asyncio.Timeout | None, None)
-        """The thread that was pushed last, and what breaks its push off while it is under way."""
+        """The thread of the last push, and the deadline that can break off a running push."""
 
     async def prepare(self) -> None:
-        """Make the table, and let `forget` empty it."""
+        """Create the table, and let the deletion of a thread delete its rows."""
         async with self._memory.locks.hold("\0http tables"):
             await self._memory.database.read(lambda database: migrate(TABLES, database))
         self._memory.erasers.append(self._erase)
 
     async def push(self, thread: str, name: str, lines: list[TranscriptLine]) -> None:
-        """Note that the memory of a thread, which its caller calls `name`, is to be pushed: once for each last turn."""
+        """Queue a push of a thread's memory, once for each last turn; `name` is the caller's name of the thread."""
         values = storable(thread), lines[-1].turn if lines else 0, name, now_ms(), now_ms()
         await self._memory.database.execute(ADD, values)
         self._changed.set()
 
     async def run(self) -> None:
-        """Push what is due, until cancelled."""
-        # A proxy of the environment would be told what was said.
+        """Push the due callbacks, until cancelled."""
+        # A proxy of the environment would read the conversation.
         async with httpx.AsyncClient(timeout=None, follow_redirects=False, trust_env=False) as client:
             while True:
                 self._changed.clear()
@@ -91,7 +91,7 @@ class Callbacks(Beside):
                 await wait_for_event(self._changed, wait)
 
     async def _push_due(self, client: httpx.AsyncClient) -> float:
-        """Push what is due; return the seconds until there may be more."""
+        """Push the due callbacks; return the seconds until the next look."""
         while claimed := await self._memory.database.execute(CLAIM, (now_ms(), now_ms() + LEASE_MS)):
             await self._deliver(client, *claimed[0])
         [(due_ms,)] = await self._memory.database.execute(NEXT)
@@ -100,7 +100,7 @@ class Callbacks(Beside):
     async def _deliver(
         self, client: httpx.AsyncClient, id: int, thread: str, name: str, turn: int, tries: int, made_ms: int
     ) -> None:
-        """Push what is left of what was said up to a turn; nothing if all of it was forgotten."""
+        """Push the transcript up to a turn, as far as it still exists; push nothing if it is empty."""
         self._pushed = thread
         try:
             async with asyncio.timeout(PATIENCE) as self._limit:
@@ -121,7 +121,7 @@ class Callbacks(Beside):
         await self._memory.database.execute(DONE, (id,))
 
     async def _posted(self, client: httpx.AsyncClient, id: int, content: bytes) -> str:
-        """Send a push; return why it was not taken, empty if it was. Raises httpx.HTTPError."""
+        """Send a push; return the reason of a refusal, empty after success. Raises httpx.HTTPError."""
         headers = {"Content-Type": "application/json", "X-Delivery-Id": str(id)}
         if self._secret:
             digest = hmac.new(self._secret.get_secret_value().encode(), content, hashlib.sha256).hexdigest()

@@ -1,4 +1,4 @@
-"""The path of what comes into a thread, for clients with a key and for the EventSource of a browser."""
+"""The path of a thread's new events, for clients with a key and for the EventSource of a browser."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from app.assistant.thread_events import END, number_of
 from app.doors.http.delivery import plain, streamed
 from app.doors.http.events import EventStream
 from app.doors.http.exchange import FAULTS, LAST_EVENT, STREAMED, PathName, Served, having
-from app.doors.http.page.guard import session_of, visitor_of
+from app.doors.http.pages.guard import session_of, visitor_of
 from app.security.api_keys import EVERYTHING, Key, holder_of
 
 
 def _listener(request: Request) -> tuple[Key, str]:
-    """Return who listens, by a key or by the session of a browser, which can send no key, and what to count them by."""
+    """Return the key and the counter of a listener, from a key or from the session of a browser, which sends no key."""
     keys, header = request.app.state.keys, request.headers.get("authorization", "")
     if not header:
         return having(visitor_of(request, keys), "talk"), session_of(request)
@@ -40,7 +40,7 @@ async def events(
     request: Request,
     last_event_id: Annotated[int | None, Header(ge=0, le=LAST_EVENT)] = None,
 ) -> Response:
-    """Stream what comes into a thread from now on, or behind `Last-Event-ID`, also behind a restart."""
+    """Stream the new events of a thread, or those after `Last-Event-ID`, also after a restart."""
     (key, holder), streams = listener, request.app.state.streams
     name = key.inside(thread)
     streams.admit(holder)
@@ -53,7 +53,7 @@ async def events(
 
 @dataclass
 class _Reading:
-    """How far a client has read a thread that it calls `name`."""
+    """A client's position in a thread; `name` is the client's name of the thread."""
 
     assistant: Assistant
     stream: EventStream
@@ -61,7 +61,7 @@ class _Reading:
     place: int
 
     async def frames(self) -> AsyncIterator[bytes]:
-        """Yield the events that are new."""
+        """Yield the new events."""
         for event in await self.assistant.events(self.stream.thread, self.place):
             self.place = event.seq
             yield format_sse_event(data_str=safe_json(plain(event, self.name)), id=str(event.seq))

@@ -1,4 +1,4 @@
-"""Streams of what is said in threads: their bounds, their end, and the notices that ring where one is open."""
+"""Event streams of threads: their limits, their end, and the notices that ring in open streams."""
 
 import asyncio
 import logging
@@ -15,36 +15,36 @@ from app.assistant import Assistant
 from app.assistant.clocks import Clock, Ring, Unreachable
 from app.doors.http.answers import Busy
 from app.doors.http.delivery import ALIVE_EVERY, STILL_HERE
-from app.process.tasks import Beside, wait_for_event
+from app.process.tasks import BackgroundTask, wait_for_event
 
 LOG = logging.getLogger(__name__)
 MOST_STREAMS, MOST_OF_HOLDER, MOST_TABS = 1_000, 100, 4
-"""Streams of this process, those of one key or session, and those of the pages of one browser."""
+"""Limits of streams: of this process, of one key or session, and of the pages of one browser."""
 LOOK = 0.3
-"""Seconds between two looks for what any process has written."""
+"""Seconds between two looks for new rows of any process."""
 PATIENCE = 10.0
-"""Seconds that a notice waits for the conversation in which it is told."""
+"""Seconds that a notice waits for the lock of its conversation."""
 AGAIN = 5.0
-"""Seconds until a database that failed is looked at again."""
+"""Seconds until the next try after a failure of the database."""
 STILL_RETRY = format_sse_event(comment="open", retry=1_000)
 
 
 @dataclass(eq=False)
 class EventStream:
-    """A stream of a thread that somebody holds open."""
+    """An open stream of a thread."""
 
     thread: str
     holder: str
     user: str = ""
     family: str = ""
-    """How the names of the user's other threads begin whose reminders ring here; empty: none do."""
+    """The name prefix of the user's other threads whose reminders ring here too; empty: none do."""
     is_closed: bool = False
     farewell: bytes = b""
-    """What ends the stream, for a client that is not to come back by itself."""
+    """The last bytes of the stream, for a client that must not reconnect by itself."""
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def reaches(self, due: Due | Ring) -> bool:
-        """Tell whether whoever holds the stream is to be told this."""
+        """Tell whether a notice is for the reader of the stream."""
         is_own = bool(self.family) and due.user == self.user and due.thread.startswith(self.family)
         return due.thread == self.thread or is_own
 
@@ -54,8 +54,8 @@ class EventStream:
         self.news.set()
 
 
-class EventStreams(Beside):
-    """The open streams of this process. Notices of their threads ring; those of others wait until a stream is open."""
+class EventStreams(BackgroundTask):
+    """The open streams of this process. Notices of their threads ring; notices of other threads wait for a stream."""
 
     def __init__(self, assistant: Assistant) -> None:
         self._assistant = assistant
@@ -66,7 +66,7 @@ class EventStreams(Beside):
         assistant.memory.erasers.append(self._erase)
 
     async def run(self) -> None:
-        """Wake the streams of threads in which something was said, also by another process, until cancelled."""
+        """Wake the streams of threads with new messages, also those of another process, until cancelled."""
         async with self._clock:
             seen = None
             while True:
@@ -84,13 +84,13 @@ class EventStreams(Beside):
                 await asyncio.sleep(LOOK)
 
     def wake(self, thread: str) -> None:
-        """Let the streams of a thread look for what is new."""
+        """Let the streams of a thread look for news."""
         for stream in self._streams:
             if stream.thread == thread:
                 stream.news.set()
 
     def admit(self, holder: str) -> None:
-        """Raise Busy if no further stream of a holder is taken on."""
+        """Raise Busy if the holder, or the process, has too many streams."""
         count = sum(stream.holder == holder for stream in self._streams)
         if len(self._streams) >= MOST_STREAMS or count >= MOST_OF_HOLDER:
             raise Busy
@@ -100,7 +100,7 @@ class EventStreams(Beside):
         return [stream for stream in self._streams if stream.holder == holder]
 
     async def read(self, stream: EventStream, news: Callable[[], AsyncIterator[bytes]]) -> AsyncIterator[bytes]:
-        """Yield what `news` has whenever something was said, and signs of life, until the stream is closed."""
+        """Yield the frames of `news` after each wake, and signs of life, until the stream is closed."""
         self._streams[stream] = None
         self._first.set()
         self._clock.reached(stream.thread)
@@ -120,7 +120,7 @@ class EventStreams(Beside):
                     yield STILL_HERE
             yield stream.farewell
         except DatabaseError as fault:
-            # The client comes back behind what it has read.
+            # The client reconnects and continues after the last event that it has read.
             LOG.error("thread %s: its stream ends: the database cannot be used: %s", stream.thread, fault)
         finally:
             del self._streams[stream]
@@ -134,7 +134,7 @@ class EventStreams(Beside):
         return any(stream.reaches(due) for stream in self._streams)
 
     async def _deliver(self, ring: Ring) -> None:
-        """Say it in its thread, or where that is not open in the conversation that the user has before them."""
+        """Say a notice in its thread, or, without a stream of it, in the conversation that the user has open."""
         reaching = [stream for stream in self._streams if stream.reaches(ring)]
         threads = {stream.thread for stream in reaching}
         if not threads or (ring.is_stored and ring.thread not in threads):
@@ -142,7 +142,7 @@ class EventStreams(Beside):
         thread = ring.thread if ring.thread in threads else reaching[-1].thread
         async with AsyncExitStack() as stack:
             if thread != ring.thread:
-                # Two threads that wait for each other give up, and one of them is first the next time.
+                # Of two threads that wait for each other both give up; one of them gets its turn the next time.
                 async with asyncio.timeout(PATIENCE):
                     await stack.enter_async_context(self._assistant.memory.locks.hold(thread))
             if not ring.is_stored:

@@ -1,8 +1,6 @@
-"""What the paths share: the names that callers may use, who calls, and how faults are described."""
+"""Parts that all paths share: types of names, the caller of a request, and the description of errors."""
 
-import re
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Header, HTTPException, Path, Query, Request, params
@@ -13,7 +11,6 @@ from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.assistant.system_messages import SystemMessages
 from app.doors.http.answers import Answers
-from app.doors.http.front_ends import PASSING
 from app.security.api_keys import EVERYTHING, Key, Scope, holder_of
 from app.security.audit import Action, deed
 from prompts import languages
@@ -21,17 +18,17 @@ from prompts import languages
 DEVICE = "http"
 """The door, as tools and permissions know it."""
 BETWEEN = "\n\n"
-"""Stands between two messages of one answer."""
+"""The separator between two messages of one answer."""
 LONGEST_NAME = 200
 """Characters of the name of a thread, a user or a message."""
 MOST_MESSAGES = 2_000
-"""Messages of a conversation that a client sends along."""
+"""Limit of messages in a history that a client sends."""
 PRINTABLE = r"^[^\x00-\x1f\x7f]+$"
 SLASH = "\x1f"
-"""Stands for a slash within a name, so that it does not divide a path; no name may have this sign itself."""
+"""The stand-in for a slash within a name, so that it does not divide a path; no name may have this character."""
 STREAM = "text/event-stream"
 STREAMED: dict[int | str, dict[str, Any]] = {200: {"content": {STREAM: {}}}}
-"""The description of an answer that may be a stream."""
+"""OpenAPI's description of a response that may be a stream."""
 NO_THREAD = "There is no such thread."
 LAST_IS_USERS = "The last message must be the user's."
 EMPTY = "The last message is empty."
@@ -52,34 +49,38 @@ def _language(tag: str) -> str:
 
 Language = Annotated[str, Field(max_length=10, pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]+)*$"), AfterValidator(_language)]
 SentName = BeforeValidator(lambda name: name or None)
-"""A header without a value names nothing."""
+"""A header without a value counts as absent."""
 IdempotencyKey = Annotated[str | None, Header(max_length=LONGEST_NAME, pattern=PRINTABLE), SentName]
 
 
 LAST_EVENT = 2**53
-"""The largest number of an event; no database takes one of any length."""
+"""The largest number of an event; databases limit the size of a number."""
 
 
 class HttpRefusal(HTTPException):
-    """A refusal with a code of its own; `param` is the field of the request that it is about."""
+    """A refusal with a code of its own; `param` is the faulty field of the request."""
 
     def __init__(self, status: int, message: str, code: str, param: str | None = None) -> None:
         super().__init__(status, message)
         self.code, self.param = code, param
 
 
-class FrontEndRoute(APIRoute):
-    """A path for front ends: pages of ALLOWED_ORIGINS may call it, and what they send may be a whole history."""
+class HistoryRoute(APIRoute):
+    """A path whose callers send the whole history: a request may be as large as HISTORY_BYTES."""
+
+
+class FrontEndRoute(HistoryRoute):
+    """A path that pages of ALLOWED_ORIGINS may call, too."""
 
 
 class Body(BaseModel):
-    """What a request brings; a field that nobody knows is a fault."""
+    """The body of a request; an unknown field is an error."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 def _served(part: str) -> params.Depends:
-    """Return what gives a path a part of the application that serves it."""
+    """Return a dependency of a path: a part of the application's state."""
 
     def part_of(request: Request) -> object:
         return getattr(request.app.state, part)
@@ -88,13 +89,13 @@ def _served(part: str) -> params.Depends:
 
 
 def caller(request: Request) -> Key:
-    """Return who calls."""
+    """Return the caller's key."""
     key: Key = request.state.key
     return key
 
 
 def having(key: Key | None, scope: Scope) -> Key:
-    """Return a key that has a scope. Raises HTTPException: there is no key (401), or it lacks the scope (403)."""
+    """Return the key if it has the scope. Raises HTTPException: there is no key (401), or it lacks the scope (403)."""
     if key is None:
         raise HTTPException(401, "Send a key: Authorization: Bearer KEY.")
     if not key.allows(scope):
@@ -103,7 +104,7 @@ def having(key: Key | None, scope: Scope) -> Key:
 
 
 def allowed(scope: Scope) -> params.Depends:
-    """Return what lets only callers with a scope pass."""
+    """Return a dependency that refuses callers without a scope."""
 
     async def check(request: Request) -> None:
         keys = request.app.state.keys
@@ -117,22 +118,22 @@ def allowed(scope: Scope) -> params.Depends:
 
 
 def operator(request: Request) -> Key:
-    """Return who calls. Raises HTTPException: the key may not operate."""
+    """Return the caller's key. Raises HTTPException: the key may not operate."""
     return having(caller(request), "operate")
 
 
 def who(key: Key) -> str:
-    """Return what the audit log calls the holder of a key."""
+    """Return the name of a key's holder in the audit log."""
     return f"http:{key.holder}"
 
 
 def audited(what: Action) -> params.Depends:
-    """Return what writes down that whoever operates calls a path."""
+    """Return a dependency that audits an operator's call of a path."""
 
     async def note(request: Request) -> AsyncIterator[None]:
         key = caller(request)
         if not key.allows("operate"):
-            # What callers do with threads and users of their own is theirs.
+            # The audit log leaves out callers with threads and users of their own.
             yield
             return
         thread, user = (request.path_params.get(name, "").replace(SLASH, "/") for name in ("thread", "user"))
@@ -142,25 +143,6 @@ def audited(what: Action) -> params.Depends:
     return params.Depends(note)
 
 
-@dataclass(frozen=True)
-class Speaking:
-    """For whom a front end speaks, and in which chat, as the caller names them; None: it does not tell."""
-
-    user: str | None
-    chat: str | None
-
-
-def speaking(request: Request) -> Speaking:
-    """Return for whom a request speaks. Raises HTTPException: a name is none (422)."""
-    front_end = request.app.state.front_ends.get(caller(request).holder)
-    names = [request.headers.get(header) or None for header in (front_end.user, front_end.chat)] if front_end else []
-    if any(name and (len(name) > LONGEST_NAME or not re.fullmatch(PRINTABLE, name)) for name in names):
-        raise HTTPException(422, "A header names nobody: it is too long, or has signs that no name has.")
-    user, chat = names or (None, None)
-    return Speaking(user, None if chat and chat.startswith(PASSING) else chat)
-
-
-ForWhom = Annotated[Speaking, params.Depends(speaking)]
 Served = Annotated[Assistant, _served("assistant")]
 Running = Annotated[Answers, _served("answers")]
 Reader = Annotated[FileReader, _served("reader")]
@@ -169,7 +151,7 @@ Operator = Annotated[Key, params.Depends(operator)]
 
 
 async def known(thread: PathName, key: Caller, assistant: Served, answers: Running) -> str:
-    """Return the name under which a thread is kept. Raises HTTPException: there is no such thread (404)."""
+    """Return a thread's name in the database. Raises HTTPException: there is no such thread (404)."""
     memory, name = assistant.memory, key.inside(thread)
     is_spoken_in = answers.running_in(name) or await memory.transcript.last(name)
     # A sentence of the assistant may come first, and an operator may have prepared the thread by a command.
@@ -198,12 +180,12 @@ CODES: Mapping[int, tuple[str, str]] = {
     500: ("internal", "Something went wrong here."),
     503: ("busy", "Too much is being done at the moment, or the database cannot be used."),
 }
-"""What a fault is called, and what it means, by the status of its answer."""
+"""The code and the meaning of an error, by the status of the response."""
 _TEXTS = {"type": "object", "properties": {name: {"type": "string"} for name in ("code", "message")}}
 FAULT = {"type": "object", "required": ["error"], "properties": {"error": _TEXTS}}
-"""The form of every answer that tells of a fault."""
+"""The JSON schema of every error response."""
 FAULTS: dict[int | str, dict[str, Any]] = {
     status: {"description": about, "content": {"application/json": {"schema": FAULT}}}
     for status, (_, about) in CODES.items()
 }
-"""The description of those answers."""
+"""OpenAPI's description of the error responses."""

@@ -1,4 +1,4 @@
-"""The HTTP service: who may call, how much, and what goes wrong; then the paths of conversations."""
+"""The HTTP service: its gate, its limits, its error responses, and its routes."""
 
 import asyncio
 import logging
@@ -6,7 +6,7 @@ import re
 import signal
 import time
 import uuid
-from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from importlib import import_module
@@ -31,13 +31,12 @@ from app.assistant.clocks import Clock, Ring
 from app.assistant.file_reader import FileReader
 from app.composition import make_file_reader, plugins_found
 from app.composition.doors import open_for_door
-from app.doors.http import completions, event_paths, events, exchange, responses, threads, turns
+from app.doors.http import event_paths, events, exchange, threads, turns
 from app.doors.http.answers import Answers, Busy, TurnLimitReached
 from app.doors.http.callbacks import Callbacks
 from app.doors.http.measures import Measures
-from app.doors.http.openai_form import error_of
-from app.doors.http.page import router as page
-from app.doors.http.page.guard import PageRoute, refused
+from app.doors.http.pages import paths as pages
+from app.doors.http.pages.guard import PageRoute, refused
 from app.doors.http.server import make_server
 from app.process.exit_codes import FAULTS
 from app.process.logs import log_on_stderr
@@ -48,16 +47,16 @@ from app.settings import Settings
 
 LOG = logging.getLogger(__name__)
 READY_WITHIN = 2.0
-"""Seconds in which the database must answer for the process to be ready."""
+"""Deadline for the database's answer to a readiness check, in seconds."""
 MOST_WRONG_KEYS = 20
-"""Wrong keys that may be tried on the page from one address within an hour."""
+"""Wrong keys that one address may try on the page within an hour."""
 MOST_BYTES, MOST_UPLOADED = 1_000_000, 25_000_000
-"""Bytes of a request's body, and of one of the page, which may bring files; one with a history has its setting."""
-UPLOADS, MARKS, MOST_MARKS = "/talk/", (b",", b"[", b"{"), 500_000
-"""How many of the marks between values a body of JSON may have: reading many values holds everybody up."""
+"""Bytes of a request's body, and of a body that may bring files; HISTORY_BYTES limits one with a history."""
+MARKS, MOST_MARKS = (b",", b"[", b"{"), 500_000
+"""Marks between JSON values, and their limit in a body: parsing many values delays everybody."""
 LABELS = ("method", "path", "status")
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-"""The methods that are counted by name; a client may send any word for one."""
+"""The methods that the metrics count by name; a client may send any word as a method."""
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::\d{1,5})?", re.ASCII)
 _ID = re.compile(r"[\w.:-]{1,100}", re.ASCII)
 POLICY = (
@@ -68,31 +67,35 @@ HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
-    # The address of a conversation is nobody else's business; a form of the page still tells its origin.
+    # Other sites must not learn the address of a conversation; a form of the page still sends its origin.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "microphone=(self), camera=(), geolocation=()",
 }
-"""What every answer has, unless it says otherwise."""
+"""The default headers of every response."""
 
 
 class Gate:
-    """Stands before all paths: bounds bodies, numbers requests, measures them, and turns pages of other sites away."""
+    """The gate before all paths: it limits bodies, numbers and counts requests, and refuses pages of other sites."""
 
     def __init__(
         self,
         app: ASGIApp,
         measures: CollectorRegistry,
         *,
-        most: int,
+        most: Mapping[str, int],
+        uploads: Collection[str],
         is_local: bool,
         front_ends: Collection[str],
         origins: Collection[str],
     ) -> None:
-        """`front_ends` are the paths that pages of the `origins` may call."""
+        """`most` limits the bytes of a body, by the beginning of its path; bodies of `uploads` may bring files.
+
+        Pages of the `origins` may call the `front_ends`.
+        """
         self._app, self._is_local, self._front_ends, self._origins = app, is_local, front_ends, origins
-        self._most = {UPLOADS: MOST_UPLOADED, **dict.fromkeys(("/v1/", *front_ends), most)}
+        self._most, self._uploads = {**dict.fromkeys(uploads, MOST_UPLOADED), **most}, tuple(uploads)
         self._requests = Counter("http_requests_total", "Requests answered.", LABELS, registry=measures)
         self._seconds = Histogram("http_request_seconds", "Seconds to the end of an answer.", registry=measures)
 
@@ -108,7 +111,7 @@ class Gate:
         scope["path"] = _undivided(scope["raw_path"])
         begun, status = time.monotonic(), 500
         allowed_headers = self._allowed(scope["path"], headers)
-        # Whoever answers GET answers HEAD; the server leaves the body out.
+        # Each GET path also answers HEAD; the server leaves the body out.
         asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
 
         async def answer(message: Message) -> None:
@@ -130,16 +133,16 @@ class Gate:
                 refusal = await answer_failure(Request(scope), HTTPException(*problem))
                 await refusal(scope, receive, answer)
             else:
-                await self._app(asked, _bounded(receive, most, is_json=not path.startswith(UPLOADS)), answer)
+                await self._app(asked, _bounded(receive, most, is_json=not path.startswith(self._uploads)), answer)
         finally:
-            # The path of a route names nobody.
+            # The path of a route holds no names of users or threads.
             path = getattr(asked.get("route"), "path", "other")
             method = scope["method"] if scope["method"] in METHODS else "other"
             self._requests.labels(method, path, str(status)).inc()
             self._seconds.observe(time.monotonic() - begun)
 
     def _allowed(self, path: str, headers: Headers) -> dict[str, str]:
-        """Return the headers that let a page of one of the allowed origins read an answer; none for any other."""
+        """Return the CORS headers for a page of an allowed origin; none for any other."""
         origin = headers.get("origin")
         if path not in self._front_ends or origin not in self._origins:
             return {}
@@ -160,20 +163,20 @@ class Gate:
         name = _HOST.fullmatch(host)
         if not is_allowed and "origin" in headers and headers["origin"].partition("://")[2] != host:
             return 403, "A page of another site may not call."
-        # Where no key is asked for, a page could reach this machine under a name of its own.
+        # Without keys, a page could reach this machine under a host name of its own.
         if self._is_local and not (name and _is_loopback(name[1].strip("[]"))):
             return 403, "Without keys only this machine is served, by the names localhost, 127.0.0.1 and ::1."
         return None
 
 
 def _undivided(raw: bytes) -> str:
-    """Return a path as it is routed: a slash that stands encoded within a name divides nothing."""
+    """Return the path for routing: an encoded slash within a name does not divide it."""
     parts = re.split("%2f", raw.decode("ascii"), flags=re.IGNORECASE)
     return exchange.SLASH.join(unquote(part).replace(exchange.SLASH, "\0") for part in parts)
 
 
 def _bounded(receive: Receive, most: int, *, is_json: bool) -> Receive:
-    """Count the bytes of a body whose length was not told, and the marks between values of JSON."""
+    """Return a receiver that limits the bytes of a body, also without a given length, and the marks of its JSON."""
     size = marks = 0
 
     async def bounded() -> Message:
@@ -192,14 +195,15 @@ def _bounded(receive: Receive, most: int, *, is_json: bool) -> Receive:
 
 
 def fault(request: Request, status: int, message: str, code: str = "", param: str | None = None) -> JSONResponse:
-    """Return an answer that tells of a fault; below `/v1` in the form of OpenAI's API."""
+    """Return an error response; a plug-in may give the errors of its paths another form."""
     headers = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "5"}}.get(status, {})
     if status == 405:
         headers = {"Allow": ", ".join(_methods(request))}
     code = code or exchange.CODES[status][0]
     error: dict[str, object] = {"code": code, "message": message}
-    if request.url.path.startswith(completions.router.prefix):
-        error = error_of(status, message, code, param)
+    for module in request.app.state.plugins:
+        if hasattr(module, "error_of") and request.url.path.startswith(module.router.prefix):
+            error = module.error_of(status, message, code, param)
     return JSONResponse({"error": error}, status_code=status, headers=headers)
 
 
@@ -222,7 +226,7 @@ async def healthz() -> str:
 
 @operations.get("/readyz", response_class=PlainTextResponse, responses=exchange.FAULTS)
 async def readyz(assistant: exchange.Served) -> str:
-    """Tell that the database can be used, and answers at once."""
+    """Tell that the database works and answers at once."""
     async with asyncio.timeout(READY_WITHIN):
         assistant.memory.storage.check()
         await assistant.memory.transcript.entry("", "")
@@ -231,7 +235,7 @@ async def readyz(assistant: exchange.Served) -> str:
 
 @operations.get("/metrics", response_class=PlainTextResponse)
 async def metrics(request: Request) -> Response:
-    """Return what is counted here, for Prometheus."""
+    """Return the metrics for Prometheus."""
     return Response(generate_latest(request.app.state.measures), media_type=CONTENT_TYPE_LATEST)
 
 
@@ -239,7 +243,7 @@ FAULTY = (StarletteHTTPException, RequestValidationError, Busy, DatabaseError, O
 
 
 async def answer_failure(request: Request, failure: Exception) -> Response:
-    """Answer a failure in the one form, without anything that a caller must not see; on a page in a sentence."""
+    """Return the error response to a failure, without internals; on a page it is a sentence."""
     status, message, code, param = 500, "Something went wrong here.", "", None
     match failure:
         case exchange.HttpRefusal():
@@ -268,7 +272,7 @@ async def answer_failure(request: Request, failure: Exception) -> Response:
 
 
 class HttpApplication(FastAPI):
-    """The application, whose description has the types of all events."""
+    """The application; its OpenAPI description has the types of all events."""
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI description."""
@@ -303,22 +307,23 @@ def make_app(
     app.state.streams = streams = events.EventStreams(assistant)
     answers.changed = streams.wake
     app.state.measures = measures
-    for router in (turns.router, threads.router, completions.router, responses.router):
+    for router in (turns.router, threads.router):
         app.include_router(router, dependencies=[exchange.allowed("talk")])
-    for router in (event_paths.router, page.router, operations):
+    for router in (event_paths.router, pages.router, operations):
         app.include_router(router)
     app.state.plugins = [import_module(name) for plugin in plugins_found().values() for name in plugin.routes]
     brought = [module.router for module in app.state.plugins if hasattr(module, "router")]
     for router in brought:
         app.include_router(router)
-    app.state.front_ends = settings.front_ends if settings else {}
-    most = settings.history_bytes if settings else MOST_UPLOADED
+    with_history = [way for each in brought for way in each.routes if isinstance(way, exchange.HistoryRoute)]
+    longest_history = settings.history_bytes if settings else MOST_UPLOADED
     app.add_middleware(
         Gate,
         measures=measures,
-        most=most,
+        most={way.path: longest_history for way in with_history},
+        uploads=[module.UPLOADS for module in app.state.plugins if hasattr(module, "UPLOADS")],
         is_local=not keys,
-        front_ends=[way.path for each in brought for way in each.routes if isinstance(way, exchange.FrontEndRoute)],
+        front_ends=[way.path for way in with_history if isinstance(way, exchange.FrontEndRoute)],
         origins=settings.allowed_origins if settings else (),
     )
     return app
@@ -326,7 +331,7 @@ def make_app(
 
 @asynccontextmanager
 async def serving(app: FastAPI) -> AsyncIterator[None]:
-    """Let an application work; at the end answers that run get some seconds to end."""
+    """Run an application's services; at the end its running answers have some seconds to finish."""
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(app.state.streams)
         stack.push_async_callback(app.state.answers.close)
@@ -338,14 +343,14 @@ async def serving(app: FastAPI) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def opened(settings: Settings, *, keys: Sequence[Key]) -> AsyncIterator[FastAPI]:
-    """Yield the application; at the end answers that run get some seconds to end."""
+    """Yield the application; at the end its running answers have some seconds to finish."""
     async with open_for_door(settings) as assistant, AsyncExitStack() as stack:
         callbacks = None
         if url := settings.memory_callback_url:
             callbacks = Callbacks(assistant.memory, str(url), settings.memory_callback_secret)
             await callbacks.prepare()
             await stack.enter_async_context(callbacks)
-        # Nobody is told anything by them, so they need no stream of a user.
+        # Silent sources tell nobody anything, so they need no stream of a user.
         silent = [source for source in assistant.sources if source.is_silent]
         await stack.enter_async_context(Clock(assistant.memory, silent, _nothing))
         app = make_app(assistant, keys, callbacks, settings=settings, reader=make_file_reader(settings, assistant))
@@ -361,7 +366,7 @@ async def serve(settings: Settings, host: str, port: int) -> int:
     """Serve until SIGINT or SIGTERM.
 
     Raises:
-        ConfigError: there are no keys, and the host is not of this machine alone.
+        ConfigError: there are no keys, and other machines can reach the host.
     """
     if not settings.api_keys and not _is_loopback(host):
         raise ConfigError(f"API_KEYS: without keys only this machine is served, not {host} (see .env.example)")

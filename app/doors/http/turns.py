@@ -1,4 +1,4 @@
-"""The paths of a conversation: turns and what they are answered, and what is said of itself."""
+"""The paths of a conversation: turns, answers to questions, undo, stop, and the assistant's own sentences."""
 
 import uuid
 from typing import Annotated, Any, Literal
@@ -17,21 +17,21 @@ from app.doors.http.threads import lines_of
 from app.doors.slash_commands.talk import UNDO
 
 
-class Whose(Body):
-    """What is for somebody."""
+class UserBody(Body):
+    """A body with a user."""
 
     user: Name | None = None
-    """Who speaks, or is meant; left out: the one who has the thread's name, to whom alone it belongs, or anybody."""
+    """The user who speaks or is meant; left out: the user with the thread's name, its only user, or anybody."""
 
 
-ANYBODY = Whose()
+ANYBODY = UserBody()
 
 
-class New(Whose):
-    """Something new in a thread."""
+class New(UserBody):
+    """A body with an id of its own."""
 
     id: Name | None = None
-    """The same id again does nothing twice and repeats the outcome; left out: a new one."""
+    """A repeated id does nothing twice and repeats the outcome; left out: a new one."""
 
 
 class NewTurn(New):
@@ -41,33 +41,33 @@ class NewTurn(New):
     """None lets the assistant speak first, or go on."""
     lang: exchange.Language | None = None
     source: Literal["message", "asr"] = "message"
-    """`asr` for words that were spoken."""
+    """`asr` for recognised speech."""
 
 
 class NewAnswer(New):
-    """What a user answers to the open question of a tool."""
+    """A user's answer to the open question of a tool."""
 
     choose: Annotated[str, Field(max_length=4_000)]
     """A number, an id, a label, or a form's values."""
     question: Name | None = None
-    """The id of the question; another one that is open is left open."""
+    """The id of the question; if another question is open, it stays open."""
 
 
 class NewWords(New):
-    """What the assistant is to say."""
+    """A sentence for the assistant to say."""
 
     text: Annotated[str, Field(min_length=1, max_length=20_000)]
     running: Literal["stop", "wait", "skip"] = "stop"
-    """What becomes of an answer that is being made: it is stopped, it comes first, or nothing is said."""
+    """With a running answer: stop it, wait for its end, or skip the sentence."""
 
 
 class Outcome(BaseModel):
-    """What came of a turn."""
+    """The outcome of a turn."""
 
     events: list[dict[str, Any]]
-    """The events, as a stream has them."""
+    """The events, as in a stream."""
     message: str
-    """All that was said to the user."""
+    """The whole text for the user."""
 
 
 Delivered = Annotated[Delivery, Depends()]
@@ -76,7 +76,7 @@ router = APIRouter(prefix="/threads/{thread}", responses=FAULTS)
 
 @router.post("/turns", response_model=Outcome, responses=STREAMED)
 async def play(body: NewTurn, delivery: Delivered) -> Response:
-    """Play a turn: as a stream of events for `Accept: text/event-stream`, else whole."""
+    """Play a turn; the answer is a stream of events for `Accept: text/event-stream`, else one JSON body."""
     if body.text is not None and not body.text.strip():
         raise HTTPException(422, "The text is empty.")
     return await delivery.answer(body.text, delivery.id(body.id), body.user, body.source, body.lang)
@@ -84,21 +84,21 @@ async def play(body: NewTurn, delivery: Delivered) -> Response:
 
 @router.post("/answers", response_model=Outcome, responses=STREAMED)
 async def answer(body: NewAnswer, delivery: Delivered, assistant: Served, name: exchange.Known) -> Response:
-    """Answer what a tool has asked; the same id again repeats the outcome."""
+    """Answer the open question of a tool; a repeated id repeats the outcome."""
     owner, id = delivery.key.user(body.user) or name, delivery.id(body.id)
     text, id = await answer_message(assistant, name, owner, id, body.choose, body.question)
     return await delivery.answer(text, id, body.user, CHOICE)
 
 
 @router.post("/undo", response_model=Outcome, responses=STREAMED, dependencies=[Depends(exchange.known)])
-async def undo(delivery: Delivered, body: Whose = ANYBODY) -> Response:
-    """Take back what was written last."""
+async def undo(delivery: Delivered, body: UserBody = ANYBODY) -> Response:
+    """Take the last write back."""
     return await delivery.answer(UNDO, delivery.id(), body.user, COMMAND)
 
 
 @router.post("/cancel")
-async def cancel(name: exchange.Known, key: Caller, assistant: Served, body: Whose = ANYBODY) -> dict[str, bool]:
-    """Stop the answer that is being made; what was said so far is kept."""
+async def cancel(name: exchange.Known, key: Caller, assistant: Served, body: UserBody = ANYBODY) -> dict[str, bool]:
+    """Stop the running answer; its text so far stays."""
     return {"stopped": await assistant.stop(name, key.user(body.user))}
 
 
@@ -106,7 +106,7 @@ async def cancel(name: exchange.Known, key: Caller, assistant: Served, body: Who
 async def say(
     thread: PathName, body: NewWords, key: Operator, name: exchange.Known, assistant: Served, answers: Running
 ) -> dict[str, Any]:
-    """Let the assistant say a sentence that answers nothing; whoever speaks next in the thread knows of it."""
+    """Let the assistant say a sentence without a message before it; the next speaker of the thread knows of it."""
     if body.running == "skip" and answers.running_in(name):
         return {"said": False}
     if body.running == "stop":
@@ -120,7 +120,7 @@ async def say(
 async def stop(
     thread: PathName, name: exchange.Known, assistant: Served, answers: Running, request: Request
 ) -> dict[str, bool]:
-    """End a thread: stop its answer, and push its memory to MEMORY_CALLBACK_URL, where that is set."""
+    """End a thread: stop its answer, and push its memory to MEMORY_CALLBACK_URL, if that is set."""
     stopped = await answers.stop(name)
     await assistant.conclude(name)
     callbacks: Callbacks | None = request.app.state.callbacks

@@ -1,4 +1,4 @@
-"""The terminal as a door: turns are shown on screens, Ctrl-C stops them, and files go along with messages."""
+"""The terminal as a door: screens show turns, Ctrl-C stops them, and files go along with messages."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ from app.process.tasks import on_signal
 
 
 class TerminalDoor:
-    """Show turns on screens; the tracer sees them, too, while `is_traced`."""
+    """Shows turns on screens; the tracer sees them, too, while `is_traced`."""
 
     name = "repl"
     has_pages = False
@@ -38,8 +38,8 @@ class TerminalDoor:
     async def play(self, turn: Turn, note: Callable[[Event], None]) -> bool:
         """Show a turn to its end; return False if the user stopped it.
 
-        SIGINT stops the answer, a second one gives the turn up. When the caller is cancelled the answer is
-        stopped first, so that what was shown is also what is stored.
+        SIGINT stops the answer, a second one gives the turn up. When the caller is cancelled the answer is stopped
+        first, so that the stored text is the shown one.
         """
         playing = asyncio.create_task(self._show(turn, note))
         interrupt = _Interrupt(self._assistant, turn.thread, playing)
@@ -51,12 +51,12 @@ class TerminalDoor:
                 await interrupt.stop()
                 raise
         finally:
-            for screen in self._lit():
+            for screen in self._active_screens():
                 screen.close()
         return not interrupt.count
 
     async def stop(self, thread: str) -> bool:
-        """Stop the answer that is being made; False if there is none."""
+        """Stop the running answer; False if there is none."""
         return await self._assistant.stop(thread)
 
     async def begin(self, visit: Visit, name: str) -> str:
@@ -75,7 +75,7 @@ class TerminalDoor:
         return say("reply.thread_is", lang, thread=thread)
 
     async def whisper(self, text: str, lang: str) -> str:
-        """Answer: nobody else reads this terminal."""
+        """Return a private text as it is: nobody else reads this terminal."""
         return text
 
     async def hand(self, name: str, content: str, lang: str) -> str:
@@ -88,18 +88,18 @@ class TerminalDoor:
         return say("written_to", lang, path=path)
 
     async def _show(self, turn: Turn, note: Callable[[Event], None]) -> None:
-        screens = self._lit()
+        screens = self._active_screens()
         async for event in self._assistant.play(turn):
             note(event)
             for screen in screens:
                 screen.show(event)
 
-    def _lit(self) -> Sequence[Screen]:
+    def _active_screens(self) -> Sequence[Screen]:
         return [*self.screens, self._tracer] if self._tracer and self.is_traced else self.screens
 
 
 class _Interrupt:
-    """What Ctrl-C does while a turn is played."""
+    """The handler of Ctrl-C during a turn."""
 
     def __init__(self, assistant: Assistant, thread: str, playing: "asyncio.Task[None]") -> None:
         self.count = 0
@@ -121,7 +121,7 @@ class _Interrupt:
 
 
 async def with_files(reader: FileReader, turn: Turn, paths: Sequence[Path], lang: str) -> Reading:
-    """Return a message with what these files hold."""
+    """Return a message with the content of these files."""
     quoted = [await asyncio.to_thread(_described, path) for path in paths]
     return await reader.read(replace(turn, quoted=quoted), _fetch, lang)
 

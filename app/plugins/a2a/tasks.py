@@ -1,5 +1,6 @@
 """A2A: other agents give the assistant tasks. A task's context is a thread, and each of its messages a turn."""
 
+import asyncio
 import re
 from collections import OrderedDict
 from collections.abc import Collection
@@ -31,7 +32,7 @@ from app.security.api_keys import Key
 from prompts import FALLBACK, sentence, title_of
 
 MOST_TASKS = 1_000
-"""Tasks that can be asked for. They are in memory alone; what was said in them is kept as in every thread."""
+"""The most tasks that clients can ask for. Tasks are in memory alone; their messages are kept as in every thread."""
 KEY, PATH = "key", "/a2a"
 
 
@@ -45,14 +46,14 @@ class Service:
         self._dispatcher = JsonRpcDispatcher(handler, PeerContext())
 
     def card(self, request: Request) -> Response:
-        """Tell other agents what the assistant can do, and where it is asked for it, by the protocol A2A."""
+        """Return the agent card of A2A: the assistant's skills, and the address of its tasks."""
         shown = types.AgentCard()
         shown.CopyFrom(self._card)
         shown.supported_interfaces[0].url = str(request.base_url.replace(path=PATH))
         return JSONResponse(agent_card_to_dict(shown))
 
     async def call(self, request: Request) -> Response:
-        """Take the tasks of other agents and tell of them, by JSON-RPC."""
+        """Answer a JSON-RPC request of another agent: a new task, or a question about one."""
         return await self._dispatcher.handle_requests(request)
 
 
@@ -66,10 +67,10 @@ ENDED = (
 
 
 class PeerContext(ServerCallContextBuilder):
-    """Tells the protocol who calls: the holder of a key, who sees no tasks of others."""
+    """Names the caller to the protocol: the holder of a key, who sees no tasks of others."""
 
     def build(self, request: Request) -> ServerCallContext:
-        """Return who calls."""
+        """Return the context of a call, with its caller."""
         key: Key = request.state.key
         user = StarletteUser(SimpleUser(key.name))
         return ServerCallContext(user=user, state={KEY: key, "headers": dict(request.headers)})
@@ -121,12 +122,14 @@ class TurnExecutor(AgentExecutor):
 
     def __init__(self, assistant: Assistant, answers: Answers) -> None:
         self._assistant, self._answers = assistant, answers
+        self._writers: dict[str, TaskWriter] = {}
+        """The writer of each task's answer, by the task's id."""
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Play a message to its end. A client that goes does not stop it: it may ask for its task later.
 
         Raises:
-            InvalidParamsError: the message says nothing, or an id cannot be kept.
+            InvalidParamsError: the message is empty, or an id cannot be stored.
         """
         message, text = context.message, context.get_user_input()
         task, thread_id = context.task_id or "", context.context_id or ""
@@ -142,32 +145,44 @@ class TurnExecutor(AgentExecutor):
         turn = Turn(thread=thread, text=text, id=message.message_id, device=DEVICE, rings=False)
         try:
             key: Key = context.call_context.state[KEY]
-            answer, writer = await self._answers.to(turn, key.holder), TaskWriter(turn.id, updater)
-            async for event in answer.read():
-                await writer.take(event)
-            question = await self._assistant.question(thread, turn.owner)
-            await writer.end(question.prompt if question else "")
+            answer = await self._answers.to(turn, key.holder)
+            writer = self._writers[task] = TaskWriter(turn.id, updater)
+            try:
+                async for event in answer.read():
+                    await writer.take(event)
+                question = await self._assistant.question(thread, turn.owner)
+                await writer.end(question.prompt if question else "")
+            finally:
+                self._writers.pop(task).over.set()
         except (Busy, UsageError) as failure:
             await updater.reject(new_text_message(str(failure) or "Too many answers are being made."))
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
-        """Stop the answer that is being made; what was said so far is kept."""
-        await self._answers.stop(_thread(context.call_context, context.context_id or ""))
-        await TaskUpdater(event_queue, context.task_id or "", context.context_id or "").cancel()
+        """Stop the answer in progress; its text so far is kept."""
+        task, thread_id = context.task_id or "", context.context_id or ""
+        writer = self._writers.get(task)
+        if writer:
+            writer.is_stopped = True
+        await self._answers.stop(_thread(context.call_context, thread_id))
+        if writer:
+            # The text so far is sent before the end of the task.
+            await writer.over.wait()
+        else:
+            await TaskUpdater(event_queue, task, thread_id).cancel()
 
 
 class TaskWriter:
-    """Writes the events of a turn as those of a task: each message is an artifact, what it waits for the status."""
+    """Writes the events of a turn as those of a task: a message is an artifact, an open question the status."""
 
     def __init__(self, id: str, updater: TaskUpdater) -> None:
         self._id, self._updater = id, updater
         self._count, self._shown, self._asked = 1, False, ""
-        """The number of the artifact, whether some of it was said, and the question in full."""
+        """The number of the artifact, whether some of it was sent, and the question in full."""
         self._failure: events.Error | None = None
-        self._is_stopped = False
+        self.is_stopped, self.over = False, asyncio.Event()
 
     async def take(self, event: events.Event) -> None:
-        """Tell what the next event adds."""
+        """Write the next event to the task."""
         match event:
             case events.Token(text=text):
                 await self._add(new_text_part(text), append=self._shown)
@@ -178,7 +193,7 @@ class TaskWriter:
                 self._asked = text
             case events.Message(text=text):
                 await self._finish(text)
-                self._is_stopped = event.interrupted
+                self.is_stopped |= event.interrupted
             case Notice(message=text):
                 await self._finish(text)
             case events.Sources() | events.Images() | View():
@@ -192,18 +207,18 @@ class TaskWriter:
                 self._failure = event
 
     async def end(self, question: str) -> None:
-        """Tell how the turn has ended; `question` is what still waits for the user."""
+        """Write the end of the turn; `question` is the one that still waits for the user."""
         if self._failure:
             await self._updater.failed(new_text_message(self._failure.text))
         elif asked := self._asked or question:
             await self._updater.requires_input(new_text_message(asked))
-        elif self._is_stopped:
+        elif self.is_stopped:
             await self._updater.cancel()
         else:
             await self._updater.complete()
 
     async def _finish(self, text: str) -> None:
-        """Say a message whole, in place of its pieces, between which readers would see breaks."""
+        """Send a message whole, in place of its pieces: readers would see breaks between them."""
         if text:
             await self._add(new_text_part(text))
         self._count, self._shown = self._count + 1, False
@@ -213,7 +228,7 @@ class TaskWriter:
 
 
 def _card(assistant: Assistant) -> types.AgentCard:
-    """Return what the assistant can do: each dialog is a skill."""
+    """Return the assistant's agent card: each dialog is a skill."""
     shown = types.AgentCard(
         name=sentence("page", "title", FALLBACK),
         description=sentence("page", "welcome_more", FALLBACK),

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage
 from agents.memory import Memory
 from agents.memory.checkpointer import Saver
 from agents.plugin import Plugin
-from agents.state.talk import TalkUpdate
+from agents.state.speaker_state import SpeakerUpdate
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import AgentGraphs, AgentTurn
 
@@ -23,14 +23,14 @@ class Adapter(AgentGraphs):
 
     saver: Saver
 
-    async def ask(self, turn: AgentTurn) -> tuple[AIMessage, TalkUpdate]:
+    async def ask(self, turn: AgentTurn) -> tuple[AIMessage, SpeakerUpdate]:
         """Return an answer, calls of `ask_user`, or a call of `hand_back`; and the values of the graph's own keys."""
         run: type[AgentRun] = import_module("app.plugins.agent_graphs.run").AgentRun
         return await run(turn, self.saver).reply()
 
 
 def adapter(services: Services) -> Adapter:
-    """Return what runs agent graphs on the database that is open."""
+    """Return the adapter of agent graphs, on the database that is open."""
     return Adapter(services.get(Memory).saver)
 
 

@@ -1,4 +1,4 @@
-"""What a graph waits for, as questions to the user, and the user's answers as the graph expects them.
+"""Interrupts of an agent graph as questions to the user, and the user's answers as the values of its resumption.
 
 `interrupt()` is one question, and gets the user's words. LangChain's human-in-the-loop middleware asks about each
 tool call, in both of its modes, and gets decisions: yes approves, no rejects, `name: value` changes arguments, and
@@ -12,7 +12,7 @@ from typing import Any
 from langgraph.types import Interrupt
 
 from agents.errors import ContractError
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from agents.toolkit.questions.form import LONGEST_FORM, FormFields, labelled
 from agents.toolkit.questions.options import agreed, yes_or_no
 from agents.toolkit.result import jsonable
@@ -21,11 +21,11 @@ from prompts import phrase, sentence
 
 DECISIONS = ("approve", "edit", "reject", "respond")
 DEFAULT = "Tool execution requires approval"
-"""With this the middleware begins a description, unless the graph's author has written another one."""
+"""The beginning of the middleware's own description, where the graph's author has written no other."""
 
 
 def questions(waiting: Interrupt[Any], lang: str) -> list[Json | str]:
-    """Return what the user is asked, as the arguments of `interrupt()` in a tool.
+    """Return the questions to the user, as the arguments of `interrupt()` in a tool.
 
     Raises:
         ContractError: the graph waits with a value that is not JSON.
@@ -69,7 +69,7 @@ def _reviews(waiting: Interrupt[Any]) -> list[tuple[Json, Sequence[str]]]:
 
 
 def _described(action: Json, allowed: Sequence[str], lang: str) -> str:
-    """Return what the user is asked about a call: in its author's words if there are any, and what may be answered."""
+    """Return the question about a tool call, in its author's words if there are any, with hints on the answers."""
     words = str(action.get("description") or "")
     if not words or words.startswith(DEFAULT):
         args = "; ".join(f"{name}: {_shown(value)}" for name, value in action["args"].items())
@@ -84,7 +84,7 @@ def _shown(value: object) -> str:
 
 
 def _decision(text: str, action: Json, allowed: Sequence[str], lang: str) -> Json | None:
-    """Return what the user has decided; None if that is not allowed."""
+    """Return the user's decision; None if the graph does not allow it."""
     answer, is_agreed = answer_given(text, lang), agreed(text, yes_or_no(lang), lang)
     decision: Json
     if isinstance(answer, Mapping) and answer.get("type") in DECISIONS:

@@ -1,4 +1,4 @@
-"""What happens inside an agent graph, as events of its dialog."""
+"""The model calls and tool calls inside an agent graph, as events of its dialog."""
 
 import asyncio
 import time
@@ -17,32 +17,32 @@ from langgraph.types import Command
 from agents.errors import ModelUnavailable
 from agents.events import Event, ModelEnd, ModelStart, ToolStart
 from agents.state.limits import Limits
-from agents.toolkit.context import Spent
+from agents.toolkit.context import TurnUsage
 
 UNNAMED = "model"
-"""What a model is called in events that does not say its name."""
+"""The name in events of a model that does not say its own."""
 
 
 class UsedUp(GraphBubbleUp):
-    """The turn may ask no model any more; nodes do not retry this, and tool nodes pass it on."""
+    """The turn has used up its model calls; nodes do not retry this, and tool nodes pass it on."""
 
 
 class Reports(BaseCallbackHandler):
-    """Tell of model calls with their tokens, and of tool calls; also of those in graphs within the graph."""
+    """Sends events of model calls with their tokens, and of tool calls; also of those in graphs within the graph."""
 
     run_inline = True
 
-    def __init__(self, speaker: str, emit: Callable[[Event], None], spent: Spent, limits: Limits) -> None:
-        # The turn hears of calls by events, which come later; those of this run are counted here.
+    def __init__(self, speaker: str, emit: Callable[[Event], None], spent: TurnUsage, limits: Limits) -> None:
+        # The turn counts calls by events, which come later; this run's calls are counted here.
         self._spent, self._limits, self._left = spent, limits, spent.leaves(limits)
         self.refused: list[UUID] = []
-        """The calls of models that the turn has no room for."""
+        """The model calls beyond the turn's limit."""
         # Code of the graph may run in a thread; events are sent from our loop, in the context of our graph.
         loop, here = asyncio.get_running_loop(), copy_context()
         self._speaker = speaker
 
         def send(event: Event) -> None:
-            # A graph that runs is not stopped by the limits of the day, only kept from beginning.
+            # The limits of the day keep a graph from beginning; they do not stop one that runs.
             with suppress(ModelUnavailable):
                 emit(event)
 
@@ -50,14 +50,14 @@ class Reports(BaseCallbackHandler):
         self._models: dict[UUID, tuple[ModelStart, float]] = {}
         self._tools: dict[UUID, tuple[ToolStart, float]] = {}
         self.done: list[ToolStart] = []
-        """The tool calls that have succeeded, but for those that hand off."""
+        """The tool calls that have succeeded, without handoffs."""
         self.passed_on: Command[Any] | None = None
-        """What the last tool that handed off has returned."""
+        """The command that the last handoff tool has returned."""
 
     def on_chat_model_start(
         self, serialized: Mapping[str, Any], messages: Sequence[Sequence[BaseMessage]], *, run_id: UUID, **more: Any
     ) -> None:
-        """Tell that a model is called, unless the turn may ask none any more."""
+        """Send the start of a model call, or refuse a call beyond the turn's limit."""
         self._left -= 1
         if self._left < 0 or (self._limits.turn_tokens and not self._spent.leaves(self._limits)):
             self.refused.append(run_id)
@@ -68,18 +68,18 @@ class Reports(BaseCallbackHandler):
         self._emit(start)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:
-        """Tell what the call has used up."""
+        """Send the end of a model call, with its usage."""
         made = [generation for row in response.generations for generation in row]
         chats = [generation.message for generation in made if isinstance(generation, ChatGeneration)]
         usage = [getattr(message, "usage_metadata", None) or {} for message in chats]
         self._end_model(run_id, usage, ok=True)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        """Tell that the call has failed."""
+        """Send the failure of a model call."""
         self._end_model(run_id, (), ok=False)
 
     def on_tool_start(self, serialized: Mapping[str, Any], input_str: str, *, run_id: UUID, **more: Any) -> None:
-        """Tell that a tool is called."""
+        """Send the start of a tool call."""
         id, args = str(more.get("tool_call_id") or run_id), more.get("inputs") or {"input": input_str}
         shown = {name: value if isinstance(value, PLAIN) else str(value) for name, value in args.items()}
         start = ToolStart(speaker=self._speaker, tool=str(serialized.get("name", "")), args=shown, id=id)
@@ -87,7 +87,7 @@ class Reports(BaseCallbackHandler):
         self._emit(start)
 
     def on_tool_end(self, output: object, *, run_id: UUID, **_: Any) -> None:
-        """Tell what the tool has answered."""
+        """Send the result of a tool call."""
         if passes_on := isinstance(output, Command) and output.graph == Command.PARENT:
             self.passed_on = output
         result = _message_in(output) if isinstance(output, Command) else output
@@ -96,7 +96,7 @@ class Reports(BaseCallbackHandler):
         self._end_tool(run_id, text, ok=not is_error, passes_on=passes_on)
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        """Tell that the tool has failed; one that waits for the user, or hands off, goes on elsewhere."""
+        """Send the failure of a tool call; an interrupt or a handoff is no failure."""
         if not isinstance(error, GraphBubbleUp):
             self._end_tool(run_id, f"{type(error).__name__}: {error}", ok=False)
 
@@ -125,7 +125,7 @@ class Reports(BaseCallbackHandler):
 
 
 class Bound(BaseCallbackHandler):
-    """Keeps models from being asked that the turn has no room for; `Reports` counts, and is called first."""
+    """Stops model calls beyond the turn's limit; `Reports` counts them, and is called first."""
 
     raise_error = True
 
@@ -139,7 +139,7 @@ class Bound(BaseCallbackHandler):
 
 
 def _message_in(command: Command[Any]) -> object:
-    """Return the message for the model in what a tool has returned; else where it goes."""
+    """Return the message for the model in a tool's command; without one, the name of the command's next node."""
     messages = command.update.get("messages") if isinstance(command.update, dict) else None
     return messages[-1] if isinstance(messages, list) and messages else f"-> {command.goto}"
 

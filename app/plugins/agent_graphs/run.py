@@ -32,7 +32,7 @@ from agents.models.text_calls import Offer
 from agents.sources.attachments import Contents
 from agents.state import talk_of
 from agents.state.message_notes import notes
-from agents.state.talk import Json, TalkUpdate
+from agents.state.speaker_state import Json, SpeakerUpdate
 from agents.toolkit.handover_tools import ASK, HAND_BACK
 from agents.toolkit.speaker import AgentTurn
 from agents.toolkit.tool_code import handed_off, prompt_of
@@ -62,16 +62,16 @@ class AgentRun:
         self._inner: object = None
         """The structured output of a graph within this one."""
         here = copy_context()
-        self._hear: Callable[[str], None] = lambda text: here.run(turn.hear, text)
+        self._hear: Callable[[str], None] = lambda text: here.run(turn.feed, text)
 
-    async def reply(self) -> tuple[AIMessage, TalkUpdate]:
-        """Return what came of the run.
+    async def reply(self) -> tuple[AIMessage, SpeakerUpdate]:
+        """Return the answer, the questions or the handoff of the run, and the graph's own values.
 
-        The graph runs in a context of its own: in ours it would take itself for a part of our graph.
+        The graph runs in a context of its own: in ours, LangGraph would treat it as a part of our graph.
 
         Raises:
             ModelUnavailable: the provider of a model failed.
-            ContractError: the graph does what no dialog can do.
+            ContractError: the graph does something that no dialog can do.
         """
         task = asyncio.create_task(self._run(), context=Variables())
         try:
@@ -88,7 +88,7 @@ class AgentRun:
             task.cancel()
             await self._note_writes()
 
-    async def _run(self) -> tuple[AIMessage, TalkUpdate]:
+    async def _run(self) -> tuple[AIMessage, SpeakerUpdate]:
         turn, talk = self.turn, talk_of(self.turn.state, self.name)
         run = _run_answered(turn.history) or f"{turn.state['heard']['id']} {len(turn.history)}"
         settled = talk.get("settled", "")
@@ -100,7 +100,7 @@ class AgentRun:
         }
         snapshot = await self.graph.aget_state(config)
         step: Json | Command[Any] | None = None
-        # What a dialog waited for when it was ended is not asked again.
+        # The open question of a dialog that was ended is not asked again.
         if snapshot.interrupts and _about(snapshot).get("settled") == settled:
             answers = self._answers(snapshot)
             if not answers:
@@ -131,15 +131,15 @@ class AgentRun:
             raise unkept(changed)
 
     def _goes_on(self, snapshot: StateSnapshot, settled: str) -> bool:
-        """Tell whether the user wants a run to go on that has stopped at a node: the turn's calls were used up."""
+        """Tell whether the user wants to continue a run that stopped at a node when the turn's calls were used up."""
         is_stopped = bool(snapshot.tasks) and _about(snapshot).get("settled") == settled
         return is_stopped and says("go_on", self.turn.state["heard"]["text"] or "", self.lang)
 
-    async def _outcome(self, snapshot: StateSnapshot) -> tuple[AIMessage, TalkUpdate]:
-        """Return what a run has come to: questions, an answer, or a hand-off."""
+    async def _outcome(self, snapshot: StateSnapshot) -> tuple[AIMessage, SpeakerUpdate]:
+        """Return the outcome of a run: questions, an answer, or a handoff."""
         if snapshot.interrupts:
             return self._asking(snapshot), {}
-        # What was stored has lost the types that nobody has declared; what was streamed has them.
+        # Stored values have lost their undeclared types; streamed values have them.
         values = snapshot.values if self._values is None else self._values
         if isinstance(values, Mapping) and isinstance(snapshot.values, Mapping):
             values = {**snapshot.values, **values}
@@ -151,12 +151,12 @@ class AgentRun:
         answer = RunAnswer(values, self._offer, self.lang, outputs=sorted(own), inner=self._inner, ran=ran)
         last = answer.said[-1] if answer.said else None
         if not isinstance(last, AIMessage) and self.reports.passed_on:
-            # No graph within this one has the agent that a tool of theirs has named.
+            # No graph within this one has the agent that a handoff tool has named.
             return _hand_back(self.reports.passed_on, self.turn.history), {}
         try:
             text = "" if snapshot.tasks else answer.text()
         except GarbledReply:
-            # The same message begins a new run, unless a tool was called: what it did must not be done twice.
+            # The same message begins a new run, unless a tool was called: its effect must not happen twice.
             if not any(isinstance(message, ToolMessage) for message in answer.said):
                 await self.journal.adelete_thread(self.thread)
             raise
@@ -210,14 +210,14 @@ class AgentRun:
             self._show(text, partial(text.feed, piece.text))
 
     def _show(self, text: AnswerText, read: Callable[[], str]) -> None:
-        """Show what is read of a text, unless it may be structured output, or is nothing that a user could read."""
+        """Show the readable piece of a text, unless the text may be structured output."""
         with suppress(GarbledReply):
             piece = read()
             if not text.answer.startswith(("{", "[")):
                 self._hear(piece)
 
     def _asking(self, snapshot: StateSnapshot) -> AIMessage:
-        """Return calls that ask the user what the graph waits for; each id begins with that of the interrupt."""
+        """Return calls with the graph's questions to the user; each id begins with that of the interrupt."""
         calls, most = list[ToolCall](), self.turn.context.limits.calls_per_reply
         for waiting in snapshot.interrupts:
             for place, question in enumerate(questions(waiting, self.lang)):
@@ -227,8 +227,8 @@ class AgentRun:
             raise ContractError(f"asks {len(calls)} questions at once, and {most} is the most")
         return AIMessage("", id=str(_about(snapshot).get("run")), tool_calls=calls)
 
-    def _own_keys(self, values: Mapping[str, object]) -> TalkUpdate:
-        """Return the values of the keys that the graph takes as its input, but for the messages."""
+    def _own_keys(self, values: Mapping[str, object]) -> SpeakerUpdate:
+        """Return the values of the graph's input keys, without the messages."""
         plain, packed = dict[str, object](), dict[str, list[str]]()
         for key in values.keys() & input_keys(self.graph) - {"messages", STRUCTURED}:
             if is_plain(values[key], messages=False):
@@ -241,7 +241,7 @@ class AgentRun:
         return {"inside": plain, "packed": packed}
 
     async def _note_writes(self) -> None:
-        """Enter the tool calls in the undo log, where nothing can take them back: the user is told so."""
+        """Enter the tool calls in the undo log as ones that cannot be undone: an undo tells the user so."""
         context, heard = self.turn.context, self.turn.state["heard"]["id"]
         place = {"thread": context.thread, "user": context.user, "message": heard, "speaker": self.name}
         if context.undo is not None:
@@ -254,10 +254,10 @@ def _about(snapshot: StateSnapshot) -> Mapping[str, object]:
 
 
 def heard_by(turn: AgentTurn) -> list[AnyMessage]:
-    """Return the history as an agent hears it: without our notes and hand-overs, its own questions in words.
+    """Return the history for an agent: without our notes and handoffs, and with its own questions as text.
 
-    The texts of files beside the message stand with it. Nobody knows whether the agent's model takes pictures, so it is
-    told that it cannot see them.
+    The texts of files beside the message stand with it. It is unknown whether the agent's model takes pictures, so a
+    note says that it cannot see them.
     """
     spoken, lang = list[AnyMessage](), turn.state["lang"]
     for message in with_contents(turn.history, turn.state["heard"], Contents(texts=turn.context.contents.texts), lang):
@@ -275,7 +275,7 @@ def heard_by(turn: AgentTurn) -> list[AnyMessage]:
 
 
 def _run_answered(history: Sequence[AnyMessage]) -> str:
-    """Return the id of the run that asked what the last message answers; empty if the message answers no question."""
+    """Return the id of the run whose question the last message answers; empty if it answers none."""
     last = history[-1] if history else None
     if not isinstance(last, ToolMessage) or last.name != ASK or last.status == "error":
         return ""
@@ -283,7 +283,7 @@ def _run_answered(history: Sequence[AnyMessage]) -> str:
 
 
 def _hand_back(command: Command[Any], history: Sequence[AnyMessage]) -> AIMessage:
-    """Return a call that gives the conversation back, or to the dialog that a hand-off names."""
+    """Return a call that hands the conversation back, or over to the dialog that a handoff names."""
     call = ToolCall(name=HAND_BACK, args={}, id=f"hand-back-{len(history)}", type="tool_call")
     goto = handed_off(command, call).artifact.goto
     wish = command.update.get("wish") if isinstance(command.update, Mapping) else None

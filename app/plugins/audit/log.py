@@ -1,4 +1,4 @@
-"""What operators did, to whose thread, and when; no text of any message. Time alone deletes from it."""
+"""The audit log: deeds of operators, each with thread and time; no text of a message. Time alone deletes from it."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -11,12 +11,12 @@ from app.security.audit import AuditLog
 
 TABLES = Tables(
     "audit",
-    (
-        """CREATE TABLE audit (
+    {
+        "make_audit": """CREATE TABLE audit (
         id INTEGER PRIMARY KEY AUTOINCREMENT, at_ms INTEGER NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL,
         thread TEXT NOT NULL, about TEXT NOT NULL, outcome TEXT NOT NULL);
         CREATE INDEX audit_at ON audit (at_ms)""",
-    ),
+    },
 )
 ADD = "INSERT INTO audit (at_ms, who, what, thread, about, outcome) VALUES (?, ?, ?, ?, ?, 'begun') RETURNING id"
 END = "UPDATE audit SET outcome = ? WHERE id = ?"
@@ -25,7 +25,7 @@ DEEDS = "SELECT at_ms, who, what, thread, about, outcome FROM audit WHERE at_ms 
 DAY_MS = 24 * 3600 * 1000
 
 
-class Deed(NamedTuple):
+class AuditEntry(NamedTuple):
     """One thing that an operator did."""
 
     at_ms: int
@@ -34,14 +34,14 @@ class Deed(NamedTuple):
     what: str
     thread: str
     about: str
-    """What else it concerns: a user, an agent of the lab, a tool, a command."""
+    """The other object of the deed: a user, an agent of the lab, a tool, a command."""
     outcome: Literal["begun", "done", "failed"]
     """"begun": the process ended meanwhile."""
 
 
 @dataclass(frozen=True)
 class Audit(AuditLog):
-    """Write down what operators do, before they do it."""
+    """Writes down each deed of an operator before it begins."""
 
     connection: Connection
     now: Callable[[], float]
@@ -51,7 +51,7 @@ class Audit(AuditLog):
 
     @asynccontextmanager
     async def deed(self, who: str, what: str, thread: str, about: str) -> AsyncIterator[None]:
-        """Write down what the block does, and then how it ended."""
+        """Write down the deed of the block, and then its outcome."""
         now_ms = self._now_ms()
         values = now_ms, storable(who), what, storable(thread), storable(about)
 
@@ -67,10 +67,10 @@ class Audit(AuditLog):
         finally:
             await self.connection.execute(END, (outcome, number))
 
-    async def deeds(self, days: int) -> list[Deed]:
-        """Return what was done in the last days, in its order."""
+    async def deeds(self, days: int) -> list[AuditEntry]:
+        """Return the deeds of the last days, in their order."""
         rows = await self.connection.execute(DEEDS, (self._now_ms() - days * DAY_MS,))
-        return [Deed._make(row) for row in rows]
+        return [AuditEntry._make(row) for row in rows]
 
     def _now_ms(self) -> int:
         return round(self.now() * 1000)

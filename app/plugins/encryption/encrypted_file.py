@@ -1,7 +1,6 @@
 """Encrypted database files: SQLite with SQLCipher, and one key for the whole file."""
 
 import re
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -10,14 +9,12 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agents.errors import DatabaseError, UnusableDatabase, UsageError
 from agents.memory import PREFIX
-from agents.memory.backend import SqliteBackend
+from agents.memory.backend import PLAIN_START, SqliteBackend, start_of
 from agents.memory.connection import PLAIN, Connection, Driver, Session
 from app.process.extras import load_extra
 from app.settings import Settings, read
 
 KEY = re.compile(r"[0-9a-fA-F]{64}")
-PLAIN_START = b"SQLite format 3\0"
-"""How every file begins that is not encrypted."""
 NOT_ENCRYPTED = (
     "DATABASE_KEY is set, and {path} is not encrypted; take the key away, or copy the conversations"
     " into an encrypted file first: python -m app migrate --to URL --to-key FILE"
@@ -72,16 +69,13 @@ class EncryptedFile(SqliteBackend):
 
 
 def driver_of(path: Path, key: SecretStr | None) -> Driver:
-    """Return what opens a file: SQLite, or SQLCipher if there is a key.
+    """Return the driver of a file: SQLite, or SQLCipher if there is a key.
 
     Raises:
         UnusableDatabase: there is a key and the file is not encrypted, or the other way round.
         ConfigError: SQLCipher is not installed.
     """
-    start = b""
-    # Whoever opens the database says what is wrong with a file that cannot be read.
-    with suppress(OSError), path.open("rb") as file:
-        start = file.read(len(PLAIN_START))
+    start = start_of(path)
     if key is None:
         if start and start != PLAIN_START:
             raise UnusableDatabase(NO_DATABASE.format(path=path))

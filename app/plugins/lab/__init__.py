@@ -1,6 +1,50 @@
 """The lab: look at threads, try and judge conversations, mock tools, put agents together, teach (docs/lab.md)."""
 
-from agents.plugin import Plugin
-from app.plugins.lab.folder import LabSettings
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
 
-plugin = Plugin(settings=LabSettings, command_line="app.plugins.lab.commands", routes=("app.plugins.lab.pages.router",))
+from agents.plugin import Events, PlayTurn, Plugin, TurnRequest
+from agents.toolkit.services import Services
+from app.plugins.lab.folder import LabSettings
+from prompts import read_anew
+
+
+class LiveTexts:
+    """Watches for prompts and cards that were made live, also by other processes: each change is a file of a folder."""
+
+    def __init__(self, changes: Path) -> None:
+        self._changes = changes
+        self._seen = self._changed_ns()
+
+    def refresh(self) -> None:
+        """Read all texts anew if one was made live since the last look."""
+        if (changed := self._changed_ns()) != self._seen:
+            self._seen = changed
+            read_anew()
+
+    def _changed_ns(self) -> int:
+        return self._changes.stat().st_mtime_ns if self._changes.is_dir() else 0
+
+
+@asynccontextmanager
+async def opened(services: Services) -> AsyncIterator[Sequence[object]]:
+    """Offer the watcher of live texts as a service."""
+    yield [LiveTexts(services.get(LabSettings).lab_folder / "changes")]
+
+
+async def with_live_texts(request: TurnRequest, play: PlayTurn) -> Events:
+    """Begin a turn with the prompts and cards that are live now."""
+    request.context.services.get(LiveTexts).refresh()
+    async with aclosing(play(request)) as events:
+        async for event in events:
+            yield event
+
+
+plugin = Plugin(
+    settings=LabSettings,
+    services=opened,
+    command_line="app.plugins.lab.commands",
+    routes=("app.plugins.lab.pages.router",),
+    around_turn=with_live_texts,
+)

@@ -12,14 +12,14 @@ from typing import Any
 from langchain_core.tools import BaseTool
 
 import observers
-from agents.errors import UsageError
-from agents.toolkit.shelf import FINDING
 from agents.toolkit.speaker import Speakers
+from agents.toolkit.tool_search import FINDING
 from app.agent_file import Agent, AgentFile, is_taken, tools_of, with_agent
 from app.assistant import Assistant
 from app.composition import check_tools, discover
 from app.mocks import Mock
 from app.plugins.lab.folder import LabFolder, written
+from app.plugins.lab.refusal import LabRefusal
 from app.replay.stage import staged
 from app.settings import Settings
 from app.yaml_file import validated
@@ -30,11 +30,11 @@ MAKER = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
 class Workshop:
-    """The agents of one maker. Raises UsageError: the maker's name is none of a key."""
+    """The agents of one maker. Raises UsageError: the maker's name cannot be that of a key."""
 
     def __init__(self, folder: LabFolder, maker: str) -> None:
         if not MAKER.fullmatch(maker):
-            raise UsageError(f"a maker's name is that of a key: letters, digits, - and _; found {maker[:80]!r}")
+            raise LabRefusal("maker_name", maker=maker[:80])
         self.maker = maker
         self._files = LabFolder(folder.root / "agents")
         self._own = f"private/{maker}"
@@ -53,20 +53,20 @@ class Workshop:
         return self._files.every("shared", AgentFile)
 
     def read(self, name: str, version: int = 0) -> AgentFile:
-        """Return an agent, as it is or as a version was. Raises UsageError: there is no such one, or it is wrong."""
+        """Return an agent, now or in an earlier version. Raises UsageError: there is none, or its file is wrong."""
         if version:
             return self._files.read(self._past(name), str(version), AgentFile)
         return self._files.read(self._own, _named(name), AgentFile)
 
     def save(self, name: str, agent: AgentFile) -> AgentFile:
-        """Keep an agent as its next version, once it is found to work, and return it.
+        """Check an agent, keep it as its next version, and return it.
 
         Raises:
-            UsageError: its name is not fit for a dialog, is reserved, or is a dialog's that is not this agent, shared.
+            UsageError: its name is not fit for a dialog, is reserved, or is taken by a dialog that is not this agent.
             ContractError: a tool, an observer or a rule of dialogs is broken.
         """
         if is_taken(_named(name), discover_unshared().dialogs):
-            raise UsageError(f"{name!r} is taken: choose another name")
+            raise LabRefusal("name_taken", name=name)
         version = max(self.versions(name), default=0) + 1
         kept = agent.model_copy(update={"maker": self.maker, "version": version})
         check_tools(with_agent(discover_unshared(), name, dialog_of(name, kept)))
@@ -79,12 +79,12 @@ class Workshop:
         return sorted(map(int, self._files.names(self._past(name))), reverse=True)
 
     def changes(self, name: str, old: int, new: int) -> list[str]:
-        """Return the lines in which two versions differ, with `-` and `+`. Raises UsageError: there is no such one."""
+        """Return the differing lines of two versions, with `-` and `+`. Raises UsageError: there is no such version."""
         before, after = (written(self.read(name, version)).splitlines() for version in (old, new))
         return [*difflib.unified_diff(before, after, f"version {old}", f"version {new}", lineterm="", n=1)]
 
     def is_shared(self, name: str) -> bool:
-        """Tell whether everybody has this agent of the maker's."""
+        """Tell whether this agent of the maker's is shared with everybody."""
         agent = self.shared().get(_named(name))
         return agent is not None and agent.maker == self.maker
 
@@ -94,17 +94,17 @@ class Workshop:
         Raises UsageError: there is no such agent, or somebody else shares one of this name.
         """
         if name in self.shared() and not self.is_shared(name):
-            raise UsageError(f"{self.shared()[name].maker or 'somebody'} shares an agent called {name!r} already")
+            raise LabRefusal("shared_already", name=name, maker=self.shared()[name].maker or "-")
         return self._files.write("shared", name, self.read(name))
 
     def unshare(self, name: str) -> None:
         """Take an agent back from everybody. Raises UsageError: it is not shared, or is not the maker's."""
         if not self.is_shared(name):
-            raise UsageError(f"{name!r} is not shared by {self.maker}")
+            raise LabRefusal("not_shared", name=name, maker=self.maker)
         self._files.delete("shared", name)
 
     def delete(self, name: str) -> None:
-        """Delete an agent with its versions, its trial talks, and what is shared of it. Raises UsageError: no such."""
+        """Delete an agent with its versions, its trial talks and its shared file. Raises UsageError: there is none."""
         self.read(name)
         if self.is_shared(name):
             self.unshare(name)
@@ -113,7 +113,7 @@ class Workshop:
             shutil.rmtree(folder, ignore_errors=True)
 
     def trial(self, settings: Settings, name: str) -> AbstractAsyncContextManager[Assistant]:
-        """Open everybody, and the agent as it is now, shared or not; its talks outlive its versions.
+        """Open the assistant with all dialogs and the present agent, shared or not; its talks outlive its versions.
 
         Raises:
             UsageError: there is no such agent.
@@ -132,7 +132,7 @@ def discover_unshared() -> Speakers:
 
 
 def available_tools() -> Mapping[str, Sequence[BaseTool]]:
-    """Return the tools that an agent can be given, by who has them."""
+    """Return the tools that an agent can be given, by the name of their speaker."""
     return {owner.name: [tool for tool in owner.tools if tool.name not in FINDING] for owner in discover_unshared()}
 
 
@@ -146,14 +146,12 @@ def agent_of(form: Mapping[str, Any], mocks: Sequence[Mock]) -> AgentFile:
     fields = {name: value for name, value in form.items() if name in AgentFile.model_fields}
     about = str(fields.get("description", ""))
     description = about if about.startswith("Used for ") else f"Used for {about}"
-    # Nothing is ticked where there is no such field.
+    # A form without this field has no ticked boxes.
     return validated(AgentFile, {"observers": (), **fields, "description": description, "mocks": mocks})
 
 
 def _named(name: str) -> str:
     """Return a name that is fit for a dialog. Raises UsageError."""
     if not (name.isascii() and name.isidentifier() and name.islower() and len(name) <= LONGEST_NAME):
-        raise UsageError(
-            f"an agent's name has small letters, digits and _, {LONGEST_NAME} at most; found {name[:80]!r}"
-        )
+        raise LabRefusal("agent_name", most=LONGEST_NAME, name=name[:80])
     return name

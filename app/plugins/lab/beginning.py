@@ -1,7 +1,7 @@
 """The kept turn of a real thread with which a conversation of the lab begins: its state, its clock, its user's items.
 
-The real thread is only read. What its later turns have written is taken back on the stage, as if the conversation
-had gone back there.
+The real thread is only read. The stage takes back the writes of its later turns, as if the conversation had gone back
+to this turn.
 """
 
 import time
@@ -15,28 +15,28 @@ from langchain_core.messages import BaseMessage, message_to_dict, messages_from_
 from pydantic import Field
 
 from agents.conversation.persons import BLANK
-from agents.errors import UsageError
 from agents.memory.connection import Row
-from agents.memory.store import namespace_of
-from agents.memory.undo_log import LoggedWrite
+from agents.memory.store import NUMBERS, namespace_of
+from agents.memory.undo_log import DAY_MS, LoggedWrite
 from agents.models import Models
 from agents.state import State
-from agents.state.person import Heard
-from agents.state.talk import Json, No
+from agents.state.person import UserMessage
+from agents.state.speaker_state import Json, No
 from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant
 from app.assistant.run import config_of
 from app.composition import dialogs_of, tables_of
 from app.composition.migration import CopiedTable, described
+from app.plugins.lab.refusal import LabRefusal
 from app.replay.stage import staged
 from app.settings import Settings
 from app.yaml_file import FilePart
 
 DEVICE = "terminal"
-"""Where the conversation goes on; a thread does not keep its door."""
+"""The device of a conversation whose door was not recorded."""
 MOST_ITEMS = 10_000
 MESSAGE, NO = "message ", "no "
-"""The keys, of one entry each, under which a message and a user's no stand in plain data."""
+"""The keys of a message and of a user's no in plain data, of one entry each."""
 
 
 class KeptItem(FilePart):
@@ -54,13 +54,13 @@ class Beginning(FilePart):
     turn: int
     user: str
     at_ms: int
-    """When the turn was over; the clock goes on from there."""
+    """The end of the turn; the clock goes on from there."""
     state: Json
     items: tuple[KeptItem, ...] = ()
     rows: Mapping[str, tuple[tuple[Any, ...], ...]] = Field(default_factory=dict)
     """The user's rows in the tables of dialogs, by table."""
     writes: tuple[Json, ...] = ()
-    """What the undo log has of the thread that can be taken back here, also of later turns."""
+    """The thread's writes in the undo log that can be taken back here, also of later turns."""
     path: tuple[str, ...] = ()
     """The messages up to the turn."""
 
@@ -75,13 +75,14 @@ async def beginning_of(assistant: Assistant, thread: str, turn: int) -> Beginnin
     """Return the end of a turn of a thread; 0: its beginning. Raises UsageError: it is not kept."""
     config = (await assistant.kept_turns(thread)).get(turn)
     if turn and not config:
-        raise UsageError(f"the state at the end of turn {turn} is not kept")
+        raise LabRefusal("turn_not_kept", turn=turn)
     now = cast(State, (await assistant.graph.aget_state(config or config_of(thread))).values)
     memory, user = assistant.memory, now.get("writer", thread)
-    heard = Heard(id="", text=None, source="message", user=user)
+    heard = UserMessage(id="", text=None, source="message", user=user)
     values = now if turn else {**BLANK, "talks": {}, "lang": now["lang"], "turn": 0, "heard": heard}
     own = namespace_of(user)
-    items = await memory.store.asearch(own, limit=MOST_ITEMS)
+    # Counters have counted later turns, too; on the stage they begin with the items that are there.
+    items = [it for it in await memory.store.asearch(own, limit=MOST_ITEMS) if it.namespace[len(own) :] != (NUMBERS,)]
     rows = {table.name: await _rows(assistant, table, user) for table in _tables()}
     writes = await memory.undo.writes(thread, user)
     times = [line.at_ms for line in await assistant.history(thread) if line.turn <= max(turn, 1)]
@@ -98,11 +99,19 @@ async def beginning_of(assistant: Assistant, thread: str, turn: int) -> Beginnin
     )
 
 
+async def first_of(assistant: Assistant, thread: str) -> Beginning | None:
+    """Return the beginning of a thread; None where its writes since then can no longer be taken back."""
+    if await assistant.state(thread) is None:
+        return None
+    begins = await beginning_of(assistant, thread, 0)
+    return begins if assistant.memory.now() * 1000 - begins.at_ms < DAY_MS else None
+
+
 @asynccontextmanager
 async def staged_from(
     beginning: Beginning | None, thread: str, settings: Settings, speakers: Speakers, models: Models
 ) -> AsyncIterator[Assistant]:
-    """Open the assistant on a database of its own, in which a thread begins so. Raises ConfigError as `staged`."""
+    """Open the assistant on a database of its own, with a thread at this beginning. Raises ConfigError as `staged`."""
     async with staged(settings, speakers, models, now=beginning.now if beginning else time.time) as assistant:
         if beginning:
             await _begin(assistant, thread, beginning)
@@ -144,7 +153,7 @@ def plain(value: Any) -> Any:
 
 
 def revived(value: Any) -> Any:
-    """Return the value that `plain` made plain data of."""
+    """Return the value from its plain data, as `plain` made them."""
     match value:
         case {"message ": written}:
             return messages_from_dict([written])[0]

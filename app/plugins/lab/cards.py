@@ -1,24 +1,24 @@
-"""Cards of tools, edited with their effect at once: which requests find the tool, and which no longer do."""
+"""Cards of tools, edited with their effect at once: the requests that find the tool, and those that no longer do."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Literal
 
-from agents.errors import UsageError
 from agents.language.text.stems import stems
 from agents.language.tool_ranker.ranker import Card, ToolRanker
-from agents.toolkit.shelf import card_of
 from agents.toolkit.speaker import Speakers
+from agents.toolkit.tool_search import card_of
 from app.assistant import Assistant
 from app.assistant.recording import Answered
 from app.plugins.lab.folder import LabFolder
-from app.presentation.tool_card import owned_tools, slots, text_faults
+from app.plugins.lab.refusal import LabRefusal
+from app.presentation.tool_card import check_card, owned_tools, slots
 from app.yaml_file import FilePart
 from prompts import read_card
 
 MOST_THREADS = 200
-"""Threads whose requests are looked at."""
+"""The number of threads whose requests are read."""
 
 
 class CardQuery(FilePart):
@@ -36,7 +36,7 @@ class Queries(FilePart):
 
 
 async def queries_of(assistant: Assistant, folder: LabFolder) -> list[CardQuery]:
-    """Return the labelled requests, the examples of all cards, and what was said in threads before a tool answered."""
+    """Return the labelled requests, the examples of all cards, and the messages of threads that a tool answered."""
     queries = [query for labelled in folder.every("queries", Queries).values() for query in labelled.queries]
     for name, owned in owned_tools(assistant.speakers).items():
         phrases = (phrase for texts in card_of(owned[0][1]).examples.values() for phrase in texts)
@@ -60,16 +60,15 @@ def effect(
     """
     owned = owned_tools(speakers)
     if name not in owned:
-        raise UsageError(f"there is no tool {name!r}")
-    if problems := text_faults(text, slots(owned[name])):
-        raise UsageError(problems[0])
+        raise LabRefusal("no_tool", tool=name)
+    check_card(text, slots(owned[name]))
     cards = cards_of(speakers)
     old_card = next(card for card in cards if card.name == name)
     description, examples = read_card(text)
     descriptions = {**old_card.descriptions, **({lang: description} if description else {})}
     new_card = replace(old_card, descriptions=descriptions, examples={**old_card.examples, lang: examples})
     before, after = finder(cards), finder([new_card if card is old_card else card for card in cards])
-    # What shares no word with the lines that changed finds what it found.
+    # A request that shares no word with the changed lines finds the same tool as before.
     words = {word for line in {*old_card.texts()} ^ {*new_card.texts()} for word in stems(line, lang)}
     near = [
         query
@@ -90,7 +89,7 @@ def cards_of(speakers: Speakers) -> list[Card]:
     return [card_of(tools[0][1]) for tools in owned_tools(speakers).values()]
 
 
-class _Deck(tuple[Card, ...]):
+class _CardKey(tuple[Card, ...]):
     """Cards that serve as a key, though their texts are in dictionaries."""
 
     def __hash__(self) -> int:
@@ -98,12 +97,12 @@ class _Deck(tuple[Card, ...]):
 
 
 def finder(cards: Sequence[Card]) -> Callable[[str], str]:
-    """Return what tells which tool a text finds first."""
-    return _finder(_Deck(cards))
+    """Return the function from a text to the first tool that it finds."""
+    return _finder(_CardKey(cards))
 
 
 # A ranker takes a second to train.
 @lru_cache(maxsize=4)
-def _finder(cards: _Deck) -> Callable[[str], str]:
+def _finder(cards: _CardKey) -> Callable[[str], str]:
     ranker = ToolRanker(cards)
     return cache(lambda text: ranker.rank(text, 1)[0].name)

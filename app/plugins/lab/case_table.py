@@ -4,35 +4,41 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Literal
 
-from agents.errors import UsageError
+from agents.state import SUPERVISOR
+from agents.toolkit.speaker import Speakers
+from app.mocks import Mock
 from app.plugins.lab.cases import Case, CaseTurn, Expected, ExpectedCall
 from app.plugins.lab.folder import LabFolder
+from app.plugins.lab.reasons import PHRASES
+from app.plugins.lab.refusal import LabRefusal
 from app.plugins.lab.simulation import SimulatedUser, UserWish
 from app.yaml_file import MisfitValue, validated
-from prompts import FALLBACK, sentence
+from prompts import FALLBACK, languages, sentence
 
 LISTS = ("says", "never_says", "never_calls")
 EXPECTED = (*LISTS, "calls", "holder", "most_model_calls")
 Sheet = Literal["cases", "users"]
-"""What is written as a table: its rows are the turns of cases, or the wishes of simulated users."""
+"""The kinds of tables: rows are the turns of cases, or the wishes of simulated users."""
 NAMES: Mapping[Sheet, str] = {"cases": "case", "users": "user"}
-"""The column that says which file a row is of."""
+"""The column with the name of a row's file."""
 OF_WHOLE: Mapping[Sheet, Sequence[str]] = {
     "cases": ("about", "lang", "criterion"),
     "users": ("lang", "goal", "temper", "model"),
 }
-"""The columns that say something of the whole: in its first row, or in each the same."""
+"""The columns about the whole case or user: filled in the first row, or the same in each row."""
 MODELS: Mapping[Sheet, type[Case] | type[SimulatedUser]] = {"cases": Case, "users": SimulatedUser}
 MOST_ROWS = 5_000
 FORMULA = re.compile(r"'?[=+\-@\t\r]")
-"""How a cell begins that a spreadsheet would compute; a mark before it makes it a text."""
+"""The beginning of a cell that a spreadsheet would compute; a mark before it makes it a text."""
 HEADER = 2
 """The number of the first row behind the names of the columns, as spreadsheets count."""
 Row = Mapping[str, str]
+KnownNames = Mapping[str, Collection[str]]
+"""The names that the cells of a column may have."""
 
 
 def columns_of(sheet: Sheet) -> Sequence[str]:
@@ -41,7 +47,7 @@ def columns_of(sheet: Sheet) -> Sequence[str]:
 
 
 def rows_of(sheet: Sheet, name: str, whole: Case | SimulatedUser) -> Iterator[dict[str, str]]:
-    """Yield the turns of a case, or the wishes of a user; traces, mocks and who talks have no column."""
+    """Yield the turns of a case, or the wishes of a user; traces, mocks and a case's user have no column."""
     if isinstance(whole, Case):
         pairs = [(turn.user or "", turn.expect) for turn in whole.turns]
     else:
@@ -60,14 +66,19 @@ def rows_of(sheet: Sheet, name: str, whole: Case | SimulatedUser) -> Iterator[di
 
 
 def call_text(call: ExpectedCall) -> str:
-    """Return an expected call as people write it: the tool and, if there are any, its arguments in JSON."""
+    """Return an expected call as text: the tool and, if there are any, its arguments in JSON."""
     return f"{call.tool} {json.dumps(dict(call.args), ensure_ascii=False)}" if call.args else call.tool
+
+
+def mocks_of(part: Case | SimulatedUser) -> Sequence[Mock]:
+    """Return a case's own mocks."""
+    return part.mocks if isinstance(part, Case) else ()
 
 
 def parts_of(
     sheet: Sheet, rows: Sequence[Row], kept: Mapping[str, Case | SimulatedUser]
 ) -> dict[str, Case | SimulatedUser]:
-    """Return the cases or users of a table. What has no column stays as it is in those that are kept.
+    """Return the cases or users of a table. Fields without a column stay as they are in the kept files.
 
     Raises UsageError: a cell is wrong; the message names its row and its column.
     """
@@ -76,7 +87,7 @@ def parts_of(
         if any(value.strip() for value in row.values()):
             groups.setdefault(row.get(NAMES[sheet], "").strip(), []).append((number, row))
     if "" in groups:
-        raise _misfit(groups[""][0][0], NAMES[sheet], "missing")
+        raise MisfitCell(groups[""][0][0], NAMES[sheet], "missing")
     return {name: _part(sheet, group, kept.get(name)) for name, group in groups.items()}
 
 
@@ -102,7 +113,7 @@ def _part(sheet: Sheet, rows: Sequence[tuple[int, Row]], kept: Case | SimulatedU
 def _agreed(rows: Sequence[tuple[int, Row]], column: str) -> str:
     values = {row.get(column, "").strip(): number for number, row in rows[::-1] if row.get(column, "").strip()}
     if len(values) > 1:
-        raise _misfit(max(values.values()), column, "cell_contradicts")
+        raise MisfitCell(max(values.values()), column, "cell_contradicts")
     return next(iter(values), "")
 
 
@@ -115,7 +126,7 @@ def _turn(number: int, row: Row, kept: CaseTurn | None) -> CaseTurn:
 def _expected(number: int, row: Row, kept: Expected) -> Expected:
     most = row.get("most_model_calls", "").strip()
     if most and not (most.isascii() and most.isdigit()):
-        raise _misfit(number, "most_model_calls", "int")
+        raise MisfitCell(number, "most_model_calls", "int")
     update: dict[str, object] = {column: tuple(_lines(row.get(column, ""))) for column in LISTS}
     update |= {"holder": row.get("holder", "").strip(), "most_model_calls": int(most) if most else None}
     update |= {"calls": tuple(_call(line, number) for line in _lines(row.get("calls", "")))}
@@ -129,14 +140,43 @@ def _call(line: str, number: int) -> ExpectedCall:
     except ValueError:
         args = None
     if not isinstance(args, dict):
-        raise _misfit(number, "calls", "cell_call")
+        raise MisfitCell(number, "calls", "cell_call")
     return ExpectedCall(tool=tool, args=args)
 
 
-def _misfit(number: int, column: str, reason: str) -> MisfitValue:
-    """Return the fault of a cell; in a form it stands in a row of the turns."""
-    reason_in = partial(sentence, "lab/phrases" if reason.startswith("cell_") else "form_errors", reason)
-    return MisfitValue(f"row {number}, {column}: {reason_in(FALLBACK)}", ("turns", number - HEADER, column), reason_in)
+def known_names(speakers: Speakers, mocks: Iterable[Mock]) -> KnownNames:
+    """Return the names that cells may have, by column: tools, real and mocked; supervisor and dialogs; languages."""
+    tools = {tool.name for speaker in speakers for tool in speaker.tools} | {mock.tool for mock in mocks}
+    return {"calls": tools, "never_calls": tools, "holder": {SUPERVISOR, *speakers.dialogs}, "lang": {*languages()}}
+
+
+def check_file(sheet: Sheet, part: Case | SimulatedUser, speakers: Speakers, mocks: Iterable[Mock]) -> None:
+    """Raise UsageError if a case or a user has a name of nothing that exists."""
+    check_names([*rows_of(sheet, "-", part)], known_names(speakers, [*mocks, *mocks_of(part)]))
+
+
+def check_names(rows: Sequence[Row], known: KnownNames) -> None:
+    """Raise UsageError if a cell has an unknown name: a play could never meet it."""
+    for number, row in enumerate(rows, HEADER):
+        for column, names in known.items():
+            for name in (line.partition(" ")[0] for line in _lines(row.get(column, ""))):
+                if name not in names:
+                    raise MisfitCell(number, column, "cell_unknown", name=name[:80])
+
+
+class MisfitCell(MisfitValue):
+    """A cell is wrong; in a form it stands in a row of the turns, or is a field of the whole case."""
+
+    def __init__(self, row: int, column: str, reason: str, /, **facts: str) -> None:
+        self.row, self.column = row, column
+        reason_in = partial(sentence, PHRASES if reason.startswith("cell_") else "form_errors", reason, **facts)
+        is_of_turn = column in ("message", *EXPECTED)
+        path = ("turns", row - HEADER, column) if is_of_turn else (column,)
+        super().__init__(f"row {row}, {column}: {reason_in(FALLBACK)}", path, reason_in)
+
+    def told(self, lang: str) -> str:
+        """Return the fault of the cell, for a reader of the table as a file."""
+        return sentence(PHRASES, "in_row", lang, row=self.row, column=self.column, reason=self.reason(lang))
 
 
 def _lines(text: str) -> list[str]:
@@ -161,21 +201,21 @@ def read_csv(sheet: Sheet, data: bytes) -> Sequence[Row]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise UsageError("the file is not UTF-8: save it as CSV in UTF-8") from None
+        raise LabRefusal("not_utf8") from None
     header = text.partition("\n")[0]
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=header.count), restkey="")
     names = [(name or "").strip() for name in reader.fieldnames or ()]
     reader.fieldnames = names
     if unknown := [name for name in names if name not in columns_of(sheet)]:
-        raise UsageError(f"there is no column {unknown[0][:40]!r}; there are: {', '.join(columns_of(sheet))}")
+        raise LabRefusal("no_column", column=unknown[0][:40], columns=", ".join(columns_of(sheet)))
     if not {NAMES[sheet], "message"} <= {*names}:
-        raise UsageError(f"the first row names the columns; {NAMES[sheet]} and message are needed")
+        raise LabRefusal("no_header", column=NAMES[sheet])
     try:
         rows = [{name: _plain(cell or "") for name, cell in row.items() if name} for row in reader]
     except csv.Error as wrong:
-        raise UsageError(f"row {reader.line_num}: {wrong}") from None
+        raise LabRefusal("broken_row", row=reader.line_num, why=wrong) from None
     if len(rows) > MOST_ROWS:
-        raise UsageError(f"the table has {len(rows)} rows; {MOST_ROWS} are the most")
+        raise LabRefusal("too_many_rows", rows=len(rows), most=MOST_ROWS)
     return rows
 
 
@@ -187,21 +227,27 @@ def _plain(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 
-def keep_table(folder: LabFolder, sheet: Sheet, rows: Sequence[Row], *, replace: bool = False) -> list[str]:
-    """Check all cases or users of a table, then keep them, and return their names.
+def keep_table(
+    folder: LabFolder,
+    speakers: Speakers,
+    sheet: Sheet,
+    rows: Sequence[Row],
+    mocks: Iterable[Mock] = (),
+    *,
+    replace: bool = False,
+) -> list[str]:
+    """Check all cases or users of a table, then keep them, and return their names; `mocks` are the lab's.
 
-    Raises UsageError: a cell is wrong, or something would change that may not be replaced; nothing is kept then.
+    Raises UsageError: a cell is wrong, or a file exists that may not be replaced; nothing is kept then.
     """
     names = {row.get(NAMES[sheet], "").strip() for row in rows} - {""}
     kept = {name: folder.read(sheet, name, MODELS[sheet]) for name in folder.names(sheet) if name in names}
+    check_names(rows, known_names(speakers, [*mocks, *(it for part in kept.values() for it in mocks_of(part))]))
     parts = parts_of(sheet, rows, kept)
     if not parts:
-        raise UsageError("the table has no row")
-    for name in parts:
-        folder.path(sheet, name)
+        raise LabRefusal("no_row")
     changed = [name for name, part in parts.items() if name in kept and kept[name] != part]
     if changed and not replace:
-        raise UsageError(f"these {sheet} are there already and would change: {', '.join(changed)}")
-    for name, part in parts.items():
-        folder.write(sheet, name, part)
+        raise LabRefusal("would_change", names=", ".join(changed))
+    folder.write_all(sheet, parts)
     return [*parts]

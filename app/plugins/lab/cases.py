@@ -1,11 +1,10 @@
-"""Conversations as test cases: what is said, and what is expected of each turn."""
+"""Conversations as test cases: the user's messages, and the expectations of each turn."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import Field
 
-from agents.errors import UsageError
 from agents.events import CUT, Error, ToolEnd
 from agents.language.text.clean import clean
 from agents.toolkit.result import jsonable
@@ -14,6 +13,8 @@ from app.assistant.recording import Record
 from app.mocks import Mock, recorded_mocks
 from app.plugins.lab.beginning import Beginning
 from app.plugins.lab.played_turn import DEVICE, PlayedTurn
+from app.plugins.lab.reasons import problem_text
+from app.plugins.lab.refusal import LabRefusal
 from app.yaml_file import FilePart
 
 
@@ -22,10 +23,10 @@ class ExpectedCall(FilePart):
 
     tool: str
     args: Mapping[str, Any] = Field(default_factory=dict)
-    """Arguments that it must have, with these values; others do not matter."""
+    """The arguments that the call must have, with these values; others do not matter."""
 
     def is_made(self, calls: Sequence[ToolEnd]) -> bool:
-        """Tell whether one of the calls is this one, and succeeded."""
+        """Tell whether one of the calls is the expected one, and has succeeded."""
         wanted = [*self.args.items()]
         return any(
             call.tool == self.tool and call.ok and all(jsonable(call.args.get(name)) == value for name, value in wanted)
@@ -37,7 +38,7 @@ class ExpectedCall(FilePart):
 
 
 class Difference(FilePart):
-    """What was expected of a turn, beside what came; without both there is only the problem."""
+    """A problem of a turn, with the expected and the actual text if there are any."""
 
     problem: str
     expected: str = ""
@@ -45,7 +46,7 @@ class Difference(FilePart):
 
 
 class Expected(FilePart):
-    """What is expected of a turn. Whatever is expected, it ends with an answer or a question, and without an error."""
+    """The expectations of a turn. Every turn must also end with an answer or a question, and without an error."""
 
     calls: tuple[ExpectedCall, ...] = ()
     never_calls: tuple[str, ...] = ()
@@ -53,7 +54,7 @@ class Expected(FilePart):
     """Pieces of the answer; capitals do not matter."""
     never_says: tuple[str, ...] = ()
     holder: str = ""
-    """Who holds the conversation afterwards: `supervisor` or a dialog."""
+    """The active agent after the turn: `supervisor` or a dialog."""
     most_model_calls: int | None = None
     failed_tools: bool = False
     """Whether a call of a tool may fail."""
@@ -61,11 +62,11 @@ class Expected(FilePart):
     """The whole trace of the turn, line by line."""
 
     def problems(self, turn: PlayedTurn) -> list[str]:
-        """Return what is wrong with a turn, a line each."""
+        """Return the problems of a turn, a line each."""
         return [difference.problem for difference in self.differences(turn)]
 
     def differences(self, turn: PlayedTurn) -> list[Difference]:
-        """Return what is wrong with a turn, with what was expected."""
+        """Return the problems of a turn, with the expected and the actual texts."""
         faults = (Difference(problem=fault) for fault in _faults(turn, may_fail=self.failed_tools))
         return [*faults, *self._differing(turn)]
 
@@ -73,20 +74,24 @@ class Expected(FilePart):
         calls = [event for event in turn.events if isinstance(event, ToolEnd)]
         answer, made = turn.answer.casefold(), "\n".join(map(_call_line, calls))
         for call in (call for call in self.calls if not call.is_made(calls)):
-            yield Difference(problem=f"{call} was not called", expected=str(call), got=made)
+            yield Difference(problem=problem_text("not_called", call=call), expected=str(call), got=made)
         called = {call.tool for call in calls}
-        yield from (Difference(problem=f"{tool} was called", got=made) for tool in self.never_calls if tool in called)
+        yield from (
+            Difference(problem=problem_text("called", tool=tool), got=made)
+            for tool in self.never_calls
+            if tool in called
+        )
         for text in (text for text in self.says if text.casefold() not in answer):
-            yield Difference(problem=f"the answer lacks {text!r}", expected=text, got=turn.answer)
+            yield Difference(problem=problem_text("lacks", text=repr(text)), expected=text, got=turn.answer)
         for text in (text for text in self.never_says if text.casefold() in answer):
-            yield Difference(problem=f"the answer has {text!r}", got=turn.answer)
+            yield Difference(problem=problem_text("has", text=repr(text)), got=turn.answer)
         if self.holder and turn.holder != self.holder:
-            problem = f"{turn.holder} holds the conversation, not {self.holder}"
+            problem = problem_text("holder", got=turn.holder, expected=self.holder)
             yield Difference(problem=problem, expected=self.holder, got=turn.holder)
         if self.most_model_calls is not None and turn.calls > self.most_model_calls:
-            yield Difference(problem=f"{turn.calls} calls of models, {self.most_model_calls} are the most")
+            yield Difference(problem=problem_text("most_calls", count=turn.calls, most=self.most_model_calls))
         if self.trace and self.trace.strip() != (got := turn.comparable.strip()):
-            yield Difference(problem="the trace is another one", expected=self.trace.strip(), got=got)
+            yield Difference(problem=problem_text("trace"), expected=self.trace.strip(), got=got)
 
 
 def _call_line(call: ToolEnd) -> str:
@@ -95,14 +100,14 @@ def _call_line(call: ToolEnd) -> str:
 
 
 def _faults(turn: PlayedTurn, *, may_fail: bool) -> Iterator[str]:
-    """Yield what is wrong with a turn whatever is expected."""
+    """Yield the faults of a turn that no case may have."""
     for event in turn.events:
         if isinstance(event, Error) and (event.code in CUT or event.text):
-            yield f"error {event.code}"
+            yield problem_text("error", code=event.code)
         if isinstance(event, ToolEnd) and not event.ok and not may_fail:
-            yield f"{event.tool} failed: {clean(event.object)[:200]}"
+            yield problem_text("failed", tool=event.tool, why=clean(event.object)[:200])
     if not turn.answer.strip() and not turn.waits:
-        yield "there is no answer"
+        yield problem_text("no_answer")
 
 
 class CaseTurn(FilePart):
@@ -113,35 +118,35 @@ class CaseTurn(FilePart):
 
 
 class Case(FilePart):
-    """A conversation with what is expected of it."""
+    """A conversation with its expectations."""
 
     about: str = ""
-    """What it is about, or how it was found."""
+    """The subject of the case, or its origin."""
     lang: str = ""
     user: str = ""
-    """Who talks, where the tools know them; empty: somebody new. Such a case is played on a stage of its own."""
+    """A user whom the tools know; such a case is played on a stage of its own. Empty: a new user."""
     device: str = DEVICE
     begins: Beginning | None = None
-    """The turn of a real thread with which it begins; without one with nothing."""
+    """The turn of a real thread with which the case begins; None: it begins with nothing."""
     turns: tuple[CaseTurn, ...] = Field(min_length=1, max_length=500)
     mocks: tuple[Mock, ...] = ()
     criterion: str = ""
-    """What makes the conversation a good one, for a model or a person that judges it; each line is a criterion."""
+    """The criteria of a good conversation, one a line, for the model or the person that judges it."""
 
     @property
     def criteria(self) -> list[str]:
-        """What a model judges by, one at a time."""
-        return [line.strip() for line in self.criterion.splitlines() if line.strip()] or [self.about or "-"]
+        """The case's own criteria, each for one question to a judging model."""
+        return [line.strip() for line in self.criterion.splitlines() if line.strip()]
 
 
 def case_of(records: Sequence[Record], speakers: Speakers, about: str = "") -> Case:
-    """Return a conversation as a case whose traces are expected; what tells of the world outside is mocked.
+    """Return a conversation as a case that expects its traces; tools that tell of the world outside are mocked.
 
     Raises UsageError: nothing of it was recorded.
     """
     played = [record for record in records if record.is_playable]
     if not played:
-        raise UsageError("nothing of this thread was recorded that can be played again")
+        raise LabRefusal("thread_unplayable")
     turns = [
         CaseTurn(user=record.text, expect=Expected(trace=record.trace, failed_tools=" ! " in record.trace))
         for record in played

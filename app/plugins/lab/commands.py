@@ -1,6 +1,6 @@
 """`lab`: the lab's actions, without its pages."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated
@@ -8,20 +8,19 @@ from typing import Annotated
 import typer
 
 from agents.command_line import CommandResult, name_given
-from agents.errors import UsageError
 from agents.memory.inbox import ThreadInfo
 from agents.toolkit.speaker import Speakers
 from app.agent_file import read_agent
 from app.assistant.recording import Record
 from app.cli.invocation import Thread, given_text, language_given
 from app.cli.progress import progress_bar
-from app.composition import open_assistant, open_parts
+from app.composition import discover_checked, open_assistant, open_parts
 from app.mocks import Mock
 from app.plugins.lab import desk_commands, threads
 from app.plugins.lab.agents import Workshop
 from app.plugins.lab.cards import effect, queries_of
-from app.plugins.lab.case_table import MODELS, Sheet, csv_of, keep_table, read_csv
-from app.plugins.lab.cases import ExpectedCall
+from app.plugins.lab.case_table import MODELS, Sheet, check_file, csv_of, keep_table, read_csv
+from app.plugins.lab.cases import Case, ExpectedCall
 from app.plugins.lab.folder import Kind, lab_folder, written
 from app.plugins.lab.forms import from_json
 from app.plugins.lab.kinds import KINDS
@@ -29,6 +28,7 @@ from app.plugins.lab.live_texts import CHANGED, TextKind, changes_of, check_text
 from app.plugins.lab.live_texts import put_back as put_text_back
 from app.plugins.lab.played_turn import play
 from app.plugins.lab.reasons import worded
+from app.plugins.lab.refusal import LabRefusal
 from app.plugins.lab.runs import (
     LabRun,
     RunOrder,
@@ -40,7 +40,7 @@ from app.plugins.lab.runs import (
     table_lines,
     trend_lines,
 )
-from app.plugins.lab.simulation import Talks
+from app.plugins.lab.simulation import SimulatedUser, SimulationPlan
 from app.plugins.lab.simulation import simulate as simulated
 from app.plugins.lab.thread_search import ThreadQuery, ThreadSearch
 from app.plugins.lab.turn_notes import TurnNote
@@ -74,7 +74,7 @@ async def thread(
         now, turns = await threads.view(assistant, thread)
         state = await assistant.state_after(thread, turn) if turn else now
     if state is None:
-        raise UsageError(f"the state at the end of turn {turn} is not kept")
+        raise LabRefusal("turn_not_kept", turn=turn)
     lines = state_lines(state) if state else []
     for view in turns:
         lines += ["", f"{view.number}. {view.text or '-'}", *(f"   {line}" for line, _ in view.steps)]
@@ -128,7 +128,7 @@ async def note(
     async with open_assistant(read_settings(), remote=False) as assistant:
         _, turns = await threads.view(assistant, thread)
         if not (ids := [view.id for view in turns if view.number == turn]):
-            raise UsageError(f"the thread {thread!r} has no turn {turn}")
+            raise LabRefusal("no_turn", thread=thread, turn=turn)
         await keep_note(assistant.memory.store, thread, ids[-1], noted)
     return CommandResult({"thread": thread, "turn": turn, **noted.model_dump(mode="json")}, [])
 
@@ -168,10 +168,18 @@ async def list_files(kind: KindOfFile) -> CommandResult:
     return CommandResult(every, columns(every.items()) if every else [])
 
 
+def _speakers_and_mocks() -> tuple[Speakers, Collection[Mock]]:
+    """Return the speakers and the mocks whose names a case may have."""
+    return discover_checked(read_settings())[0], lab_folder().every("mocks", Mock).values()
+
+
 @command_line.command()
 async def save(kind: KindOfFile, name: FileName, file: GivenFile) -> CommandResult:
     """Keep a YAML file in the lab's folder, once it is found to be sound."""
-    path = lab_folder().write(kind, name, parsed(given_text(file), KINDS[kind], str(file)))
+    part = parsed(given_text(file), KINDS[kind], str(file))
+    if isinstance(part, Case | SimulatedUser):
+        check_file("users" if kind == "users" else "cases", part, *_speakers_and_mocks())
+    path = lab_folder().write(kind, name, part)
     return CommandResult({kind: name}, [str(path)])
 
 
@@ -188,11 +196,11 @@ async def case(
 ) -> CommandResult:
     """Keep a thread as a case: what was said, and its trace as what is expected; or one turn, with its calls."""
     settings = read_settings()
-    if turn:
-        async with open_assistant(settings, remote=False, reads=True) as assistant:
+    async with open_assistant(settings, remote=False, reads=True) as assistant:
+        if turn:
             name = await threads.keep_turn(assistant, settings, thread, turn)
-    else:
-        name = threads.keep_case(settings, await _records(settings, thread), thread)
+        else:
+            name = await threads.keep_case(assistant, settings, thread)
     return CommandResult({"case": name}, [str(lab_folder().path("cases", name))])
 
 
@@ -208,7 +216,8 @@ async def table(
     if file is None:
         text = csv_of(sheet, lab_folder().every(sheet, MODELS[sheet]))
         return CommandResult({"csv": text}, text.splitlines())
-    names = keep_table(lab_folder(), sheet, read_csv(sheet, given_text(file).encode()), replace=replace)
+    rows, (speakers, mocks) = read_csv(sheet, given_text(file).encode()), _speakers_and_mocks()
+    names = keep_table(lab_folder(), speakers, sheet, rows, mocks, replace=replace)
     return CommandResult({sheet: names}, names)
 
 
@@ -303,7 +312,7 @@ async def simulate(
     """Let simulated users talk; exit 1 if a talk went wrong."""
     order = {"users": names, "talks": talks, "turns": turns, "seed": seed, "variant": {"model": model}, "keep": keep}
     with progress_bar() as advance:
-        simulation = await simulated(read_settings(), validated(Talks, order), advance)
+        simulation = await simulated(read_settings(), validated(SimulationPlan, order), advance)
     return CommandResult(vars(simulation), simulation.lines(), FAILED if simulation.failures else 0)
 
 
@@ -335,7 +344,7 @@ async def card(
 async def _keep(
     speakers: Speakers, kind: TextKind, name: str, lang: str, text: str, *, draft: bool, apply: bool
 ) -> None:
-    """Keep a text as a draft, or let everybody have it."""
+    """Keep a text as a draft, or make it live."""
     if draft:
         async with deed(CHANGED[kind], name):
             keep_draft(lab_folder(), speakers, kind, name, lang, text)
@@ -385,7 +394,7 @@ LOCAL = "local"
 
 @asynccontextmanager
 async def deed(what: Action, about: str) -> AsyncIterator[None]:
-    """Write down what changes something for everybody."""
+    """Write a change for everybody to the audit log."""
     async with open_parts(read_settings(), remote=False) as parts, audited(parts.services, login(), what, about=about):
         yield
 

@@ -1,7 +1,7 @@
-"""The desk: a person plays the model. Every call of a model waits for what the person writes and calls.
+"""The desk: a person plays the model. Every model call waits for the person's text and tool calls.
 
-Observers are left to "stay", and help queries are not rewritten: both may take seconds only. A step back plays the
-messages and the replies before it again on a fresh stage.
+Observers always vote "stay", and help queries are not rewritten: both may take seconds only. A step back plays the
+earlier messages and replies again on a fresh stage.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, convert_
 from pydantic import Field
 
 from agents.conversation.scene import Scene, scene_of
-from agents.errors import BrokenReply, ModelUnavailable, UsageError, UselessReply
+from agents.errors import BrokenReply, ModelUnavailable, UselessReply
 from agents.events import Error, Interrupt
 from agents.models import Model, Models, ToolSchema
 from agents.models.local_chat import LocalChat
@@ -31,6 +31,7 @@ from app.plugins.lab.beginning import staged_from
 from app.plugins.lab.desk_session import DeskCall, DeskReply, DeskSession, DeskTurn, Json, reply_of
 from app.plugins.lab.folder import LabFolder, lab_folder
 from app.plugins.lab.played_turn import THREAD, PlayedTurn, play
+from app.plugins.lab.refusal import LabRefusal
 from app.process.tasks import cancel
 from app.replay.trace_test import test_of
 from app.settings import Settings
@@ -40,14 +41,14 @@ LOG = logging.getLogger(__name__)
 LONGEST_THOUGHT = 7 * 24 * 3600.0
 """Seconds that a person may think about a reply."""
 PATIENCE = 20.0
-"""Seconds that one waits for the next call of a model, or the end of the turn."""
+"""Seconds of waiting for the next model call, or the end of the turn."""
 ExportForm = Literal["jsonl", "test"]
-"""What a session is exported as: fine-tuning data, or a trace test."""
+"""The form of an exported session: fine-tuning data, or a trace test."""
 Answering = Callable[[list[BaseMessage], Sequence[ToolSchema]], Awaitable[AIMessage]]
 
 
 class DeskChat(LocalChat):
-    """Says what a function returns."""
+    """A chat model whose replies come from a function."""
 
     answering: Answering = Field(repr=False)
 
@@ -57,13 +58,13 @@ class DeskChat(LocalChat):
 
 
 def desk_model(role: str, answering: Answering) -> Model:
-    """Return a model that waits as long as a person thinks."""
+    """Return a model with time limits for a person."""
     chat = DeskChat(answering=answering)
     return Model(f"desk:{role}", chat, reply_seconds=LONGEST_THOUGHT, first_seconds=LONGEST_THOUGHT)
 
 
 async def stays(messages: list[BaseMessage], tools: Sequence[ToolSchema]) -> AIMessage:
-    """Answer for every observer that the conversation stays where it is; rewrite no query."""
+    """Vote "stay" for every observer; rewrite no query."""
     if any(messages[0].text.startswith(prompt("help_query", lang)) for lang in languages()):
         raise ModelUnavailable("unavailable", "the desk")
     return reply_of("stay")
@@ -71,7 +72,7 @@ async def stays(messages: list[BaseMessage], tools: Sequence[ToolSchema]) -> AIM
 
 @dataclass
 class WantedReply:
-    """A call of a model that waits for the person."""
+    """A model call that waits for the person's reply."""
 
     role: str
     prompt: list[AnyMessage]
@@ -90,15 +91,15 @@ class WantedReply:
             if offered["function"]["name"] == tool:
                 parameters: Json = offered["function"].get("parameters", {})
                 return parameters
-        raise UsageError(f"the tool {tool!r} is not offered here")
+        raise LabRefusal("tool_not_offered", tool=tool)
 
     async def check(self, text: str, calls: Sequence[DeskCall]) -> None:
-        """Check a reply as a model's reply is checked: a broken one would end the turn.
+        """Check a reply like a model's own: a broken one would end the turn.
 
-        Raises UsageError: a tool is not offered, there is neither text nor call, or no model's reply may be so.
+        Raises UsageError: a tool is not offered, there is neither text nor call, or the reply breaks another rule.
         """
         if not text.strip() and not calls:
-            raise UsageError("write an answer, or call a tool")
+            raise LabRefusal("no_reply")
         for call in calls:
             self.schema(call.tool)
 
@@ -108,7 +109,7 @@ class WantedReply:
         try:
             await ask(desk_model(self.role, replied), self.prompt, self.tools, Listener(self.role, lambda _: None))
         except (BrokenReply, UselessReply) as fault:
-            raise UsageError(f"this is not taken as a model's reply: {fault}") from None
+            raise LabRefusal("wrong_reply", why=fault) from None
 
 
 class Desk:
@@ -118,16 +119,16 @@ class Desk:
         self.folder, self.name = folder, name
         self.session = folder.read("desk", name, DeskSession)
         self.has_changed_course = False
-        """Whether the same replies have led elsewhere than before; what came after that is dropped."""
+        """Whether the same replies have led to another course than before; the rest of the session is dropped then."""
         self.scenes: list[Scene | None] = []
-        """For each turn the moment at which the gate decides; None where no dialog held the conversation."""
+        """The scene at the gate's decision, for each turn; None where no dialog held the conversation."""
         self.question: Interrupt | None = None
-        """What a tool asks the user now."""
+        """The open question of a tool to the user."""
         self._waiting: list[WantedReply] = []
         self._queue: deque[DeskReply] = deque()
         """The replies that are played again."""
         self._is_kept = False
-        """Whether what comes is written to the file; not while it is played again."""
+        """Whether new turns are written to the file; not while kept ones are played again."""
         self._places: dict[str, int] = {}
         self._moved = asyncio.Event()
         self._turn: asyncio.Task[None] | None = None
@@ -135,7 +136,7 @@ class Desk:
         self.assistant: Assistant
 
     async def open(self, settings: Settings) -> None:
-        """Open a fresh stage, and play on it what the session holds; the file is only written by what comes then.
+        """Open a fresh stage, and play the session on it; only later turns are written to the file.
 
         Raises ConfigError: a setting is wrong.
         """
@@ -179,19 +180,19 @@ class Desk:
     def say(self, text: str) -> None:
         """Say something as the user. Raises UsageError: the turn before is not over, or there is no text."""
         if self.is_running:
-            raise UsageError("answer for the model first: its turn is not over")
+            raise LabRefusal("turn_not_over")
         if not text.strip():
-            raise UsageError("write what the user says")
+            raise LabRefusal("nothing_said")
         self._change(turns=(*self.session.turns, DeskTurn(user=text)))
         self._save()
         self._turn = asyncio.create_task(self._play(text))
         self._turn.add_done_callback(lambda _: self._moved.set())
 
     async def reply(self, text: str, calls: Sequence[DeskCall]) -> None:
-        """Answer for the model: text, calls, or both. Raises UsageError: no call waits, or it takes no such reply."""
+        """Answer for the model: text, calls, or both. Raises UsageError: no model call waits, or the reply is wrong."""
         wanted = self.wanted
         if wanted is None:
-            raise UsageError("no call of a model waits for a reply")
+            raise LabRefusal("nothing_waits")
         await wanted.check(text, calls)
         if not wanted.reply.done():
             wanted.reply.set_result((text, calls))
@@ -205,21 +206,21 @@ class Desk:
         self._save()
 
     async def as_test(self, lang: str) -> str:
-        """Return the session as a trace test; if it ends before the session, a comment says where and why.
+        """Return the session as a trace test; a comment names place and reason if the test ends before the session.
 
         Raises UsageError: nothing of it can be played again.
         """
         if self.session.begins:
-            raise UsageError("a session that begins with a turn of a thread is no trace test: that begins with nothing")
+            raise LabRefusal("no_test")
         source, remark = await test_of(self.assistant, THREAD, lang, **self.session.who)
         return f"# {remark}\n{source}" if remark else source
 
     async def settle(self) -> None:
-        """Wait until a call of a model wants its reply, or the turn is over, or `PATIENCE` is."""
+        """Wait until a model call wants its reply, the turn is over, or `PATIENCE` has passed."""
         await self._until(lambda: self.wanted is not None, PATIENCE)
 
     async def _settled_again(self) -> None:
-        """Wait as `settle` does; a draft that was thrown away has no reply, so its call is waited out."""
+        """Wait as `settle` does, and also for the call of a dropped draft: it has no kept reply."""
         await self.settle()
         await self._until(lambda: not self._queue, PATIENCE / 4)
         await self.settle()
@@ -261,7 +262,7 @@ class Desk:
         return scene_of(speakers.dialogs[state["dialog"]], heard, speakers)  # type: ignore[arg-type]
 
     async def _answer(self, role: str, messages: list[BaseMessage], tools: Sequence[ToolSchema]) -> AIMessage:
-        """Return the reply that is played again, with the prompt as it was seen then; else the person's."""
+        """Return the kept reply with the prompt of that time, while the session is played again; else the person's."""
         if self._queue and self._queue[0].role == role:
             reply = self._queue.popleft()
         else:
@@ -273,7 +274,7 @@ class Desk:
         return reply.message(number)
 
     async def _by_person(self, role: str, messages: list[BaseMessage], tools: Sequence[ToolSchema]) -> DeskReply:
-        """Return what the person replies."""
+        """Return the person's reply."""
         reply = asyncio.get_running_loop().create_future()
         wanted = WantedReply(role, messages, tools, reply)  # type: ignore[arg-type]  # prompts have no other kinds
         self._waiting.append(wanted)

@@ -117,13 +117,13 @@ async def play(
             try:
                 await _take(desk, line)
             except UsageError as fault:
-                tell(f"! {fault}")
+                tell(f"! {fault.told(read_settings().app_lang)}")
         turns = len(desk.session.turns)
     return CommandResult({"session": name, "turns": turns}, [str(folder.path("desk", name))])
 
 
 async def _take(desk: Desk, line: str) -> None:
-    """Do what a line says. Raises UsageError: it cannot be done now."""
+    """Carry out a line: a step back, a reply or a message. Raises UsageError: it is not possible now."""
     if line == BACK:
         steps = sum(1 + len(turn.replies) for turn in desk.session.turns)
         await desk.back(read_settings(), steps - 1)
@@ -135,7 +135,7 @@ async def _take(desk: Desk, line: str) -> None:
 
 
 async def _typed(desk: Desk, shown: int) -> str:
-    """Show how far a session is, without the messages that were shown before, and return the next line."""
+    """Show the new messages of a session and its open call or question, and return the next line."""
     await desk.settle()
     if wanted := desk.wanted:
         for message in wanted.messages[shown:]:

@@ -10,9 +10,9 @@ from typing import Any
 
 from langchain_core.messages import convert_to_openai_messages
 
-from agents.errors import UsageError
 from agents.language.identifiers import spelled
 from app.plugins.lab.desk_session import DeskSession
+from app.plugins.lab.refusal import LabRefusal
 
 PLAIN = re.compile(
     r"""[\w.+-]+@[\w-]+(?:\.[\w-]+)+  # an email address
@@ -20,7 +20,7 @@ PLAIN = re.compile(
     |\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b""",
     re.VERBOSE,
 )
-"""What is an identifier by its looks, whether or not a tool marks it as one."""
+"""The shape of identifiers, whether or not a tool marks them as such."""
 LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"')
 """A text within JSON."""
 SHORTEST = 4
@@ -41,7 +41,7 @@ def jsonl_of(session: DeskSession, chance: random.Random | None = None) -> str:
         real = _identifiers(session, line)
         lines.append(checked(_swapped(json.dumps(line, ensure_ascii=False), real, chance), real))
     if not lines:
-        raise UsageError("no call of a model has been answered yet")
+        raise LabRefusal("nothing_answered")
     return "\n".join(lines) + "\n"
 
 
@@ -51,7 +51,7 @@ def checked(line: str, identifiers: Sequence[str]) -> str:
         written = json.dumps(identifier, ensure_ascii=False)[1:-1]
         within = len(identifier) >= SHORTEST and written.casefold() in line.casefold()
         if within or _word(written).search(line):
-            raise UsageError(f"not exported: the identifier {identifier!r} is left within another word")
+            raise LabRefusal("identifier_left", identifier=identifier)
     return line
 
 
@@ -65,7 +65,7 @@ def _chats(session: DeskSession) -> Iterator[dict[str, Any]]:
 
 
 def _identifiers(session: DeskSession, line: Mapping[str, Any]) -> list[str]:
-    """Return what must not be exported: identifiers of tools, those that the user wrote for a call, `PLAIN` ones."""
+    """Return the identifiers that no export may hold: from tools, from the user's words in calls, and `PLAIN` ones."""
     written = {word for turn in session.turns for word in spelled([turn.user])}
     calls = [call for turn in session.turns for reply in turn.replies for call in reply.calls]
     passed = {text for call in calls for text in _texts(dict(call.args))}
@@ -105,4 +105,4 @@ def _alike(identifier: str, chance: random.Random, taken: Sequence[str]) -> str:
         text = "".join(chance.choice(next((kind for kind in kinds if char in kind), char)) for char in identifier)
         if text not in taken:
             return text
-    raise UsageError(f"not exported: nothing random can stand for the identifier {identifier!r}")
+    raise LabRefusal("identifier_alone", identifier=identifier)

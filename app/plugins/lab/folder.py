@@ -1,7 +1,9 @@
 """The lab's folder: YAML files that a team can review, one folder for each kind."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -9,8 +11,8 @@ import yaml
 from pydantic import BaseModel
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from agents.errors import UsageError
-from app.process.files import replace_file
+from app.plugins.lab.refusal import LabRefusal
+from app.process.files import replace_files
 from app.settings import read
 from app.yaml_file import parsed
 
@@ -19,11 +21,11 @@ Kind = Literal["cases", "desk", "mocks", "queries", "runs", "users", "variants"]
 Part = TypeVar("Part", bound=BaseModel)
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,60}")
 LARGEST = 5_000_000
-"""Bytes of a file that is read."""
+"""The most bytes of a file that is read."""
 
 
 class LabSettings(BaseSettings):
-    """Where the lab keeps its files."""
+    """The folder of the lab's files."""
 
     model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
 
@@ -31,7 +33,7 @@ class LabSettings(BaseSettings):
 
 
 def named_after(text: str) -> str:
-    """Return a name for a file that reads like a text."""
+    """Return a name for a file, made from a text."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:40].strip("-") or "unnamed"
 
 
@@ -42,16 +44,16 @@ class LabFolder:
     root: Path
 
     def path(self, kind: str, name: str) -> Path:
-        """Return where a file stands. Raises UsageError if the name is not fit for a file."""
+        """Return the path of a file. Raises UsageError if the name is not fit for a file."""
         if not NAME.fullmatch(name):
-            raise UsageError(f"a name has small letters, digits, - and _, 61 at most; found {name[:80]!r}")
+            raise LabRefusal("file_name", name=name[:80])
         return self.root / kind / f"{name}.yaml"
 
     def existing(self, kind: str, name: str) -> Path:
-        """Return where a file stands. Raises UsageError if there is no such file."""
+        """Return the path of a file. Raises UsageError if there is no such file."""
         path = self.path(kind, name)
         if not path.is_file():
-            raise UsageError(f"there is no {path}")
+            raise LabRefusal("no_file", path=path.relative_to(self.root))
         return path
 
     def names(self, kind: str) -> list[str]:
@@ -59,29 +61,37 @@ class LabFolder:
         return sorted(path.stem for path in (self.root / kind).glob("*.yaml") if NAME.fullmatch(path.stem))
 
     def read(self, kind: str, name: str, model: type[Part]) -> Part:
-        """Return what a file holds. Raises UsageError: there is no such file, or something in it is wrong."""
+        """Return the content of a file. Raises UsageError: there is no such file, or something in it is wrong."""
         path = self.existing(kind, name)
         text = path.read_text("utf-8") if path.stat().st_size <= LARGEST else ""
-        return parsed(text, model, str(path))
+        return parsed(text, model, str(path.relative_to(self.root)))
 
     def every(self, kind: str, model: type[Part], *names: str) -> dict[str, Part]:
         """Return files of a kind by their names: these, or all without any. Raises UsageError as `read` does."""
         return {name: self.read(kind, name, model) for name in names or self.names(kind)}
 
     def write(self, kind: str, name: str, part: BaseModel) -> Path:
-        """Write a file whole and return where it stands. Raises UsageError if the name is not fit for a file."""
-        path = self.path(kind, name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, written(part))
-        return path
+        """Write a file whole and return its path. Raises UsageError if the name is not fit for a file."""
+        self.write_all(kind, {name: part})
+        return self.path(kind, name)
+
+    def write_all(self, kind: str, parts: Mapping[str, BaseModel]) -> None:
+        """Write files whole, all or none. Raises UsageError if a name is not fit for a file."""
+        texts = {self.path(kind, name): written(part) for name, part in parts.items()}
+        (self.root / kind).mkdir(parents=True, exist_ok=True)
+        replace_files(texts)
 
     def add(self, kind: str, name: str, part: BaseModel) -> str:
         """Write a new file and return its name: this one, or one like it if a file of the kind has it."""
-        taken, number, free = set(self.names(kind)), 2, name
-        while free in taken:
-            free, number = f"{name}-{number}", number + 1
+        free = self.free(kind, name)
         self.write(kind, free, part)
         return free
+
+    def free(self, kind: str, name: str) -> str:
+        """Return a name that no file of a kind has: this one, or one like it."""
+        taken = {*self.names(kind)}
+        names = chain([name], (f"{name}-{number}" for number in count(2)))
+        return next(it for it in names if it not in taken)
 
     def delete(self, kind: str, name: str) -> None:
         """Delete a file. Raises UsageError if there is no such file."""
@@ -89,12 +99,12 @@ class LabFolder:
 
 
 def lab_folder() -> LabFolder:
-    """Return the lab's files, where the settings say. Raises ConfigError."""
+    """Return the lab's files, from the folder in the settings. Raises ConfigError."""
     return LabFolder(read(LabSettings).lab_folder)
 
 
 class _Plain(yaml.CSafeDumper):
-    """Writes everything out where it stands."""
+    """Writes YAML without anchors and aliases."""
 
     def ignore_aliases(self, data: object) -> bool:
         """Write no aliases."""
@@ -102,6 +112,6 @@ class _Plain(yaml.CSafeDumper):
 
 
 def written(part: BaseModel) -> str:
-    """Return the YAML of a part, without what has its default."""
+    """Return the YAML of a part, without fields at their defaults."""
     data = part.model_dump(mode="json", exclude_defaults=True, by_alias=True)
     return yaml.dump(data, Dumper=_Plain, allow_unicode=True, sort_keys=False, width=110)

@@ -8,6 +8,7 @@ from typing import Any
 from agents.errors import UsageError
 from agents.language.identifiers import Schema
 from app.mocks import Mock
+from app.plugins.lab.refusal import LabRefusal
 from app.presentation.arguments import argument
 from app.yaml_file import MisfitValue, validated
 from prompts import sentence
@@ -17,12 +18,12 @@ DEEPEST = 4
 
 
 def form_data(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Return the fields of a form as nested data; the name of a field says where its value stands.
+    """Return the fields of a form as nested data; the name of a field is the path of its value.
 
-    `a.b` is a member of `a`, `a[]` an entry of a list, `a[].b` a member of such an entry; the next entry begins where
-    a member comes again. Behind a colon stands how a text is read: `json`, or `lines`. Empty fields are left out.
+    `a.b` is a member of `a`, `a[]` an entry of a list, `a[].b` a member of such an entry; a repeated member begins
+    the next entry. A suffix behind a colon names the format of a text: `json`, or `lines`. Empty fields are left out.
 
-    Raises UsageError: a text cannot be read so, or two names contradict each other.
+    Raises UsageError: a text is not in its format, or two names contradict each other.
     """
     data: dict[str, Any] = {}
     for name, text in pairs:
@@ -32,19 +33,19 @@ def form_data(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
         for depth, parent in enumerate(parents, 1):
             entries, node = node, _inner(node, parent, last if depth == len(parents) else None)
             if not isinstance(node, dict):
-                raise UsageError(f"the field {path!r} is there twice")
+                raise LabRefusal("field_twice", field=path)
             place += [parent[:-2], len(entries[parent]) - 1] if parent.endswith("[]") else [parent]
         try:
             value = _read(text.strip(), kind, path)
         except UsageError as wrong:
-            raise MisfitValue(str(wrong), [*place, last], partial(sentence, "form_errors", "json")) from None
+            raise MisfitValue(str(wrong), [*place, last], partial(sentence, "form_errors", "json"), [path]) from None
         node[last] = [*node.get(last, ()), value] if last.endswith("[]") else value
     filled: dict[str, Any] = _filled(data)
     return filled
 
 
 def _inner(node: dict[str, Any], name: str, member: str | None) -> Any:
-    """Return what stands under a name; of a list its last entry, or a new one if that has the member already."""
+    """Return the value under a name; of a list its last entry, or a new one if the last has the member already."""
     if not name.endswith("[]"):
         return node.setdefault(name, {})
     entries = node.setdefault(name, [])
@@ -60,11 +61,11 @@ def _read(text: str, kind: str, where: str) -> Any:
 
 
 def from_json(text: str, where: str) -> Any:
-    """Return what a text in JSON says. Raises UsageError: it is not JSON; names the place."""
+    """Return the value of a text in JSON. Raises UsageError, with the place: it is not JSON."""
     try:
         return json.loads(text)
     except ValueError as wrong:
-        raise UsageError(f"{where}: write JSON: {wrong}") from None
+        raise LabRefusal("not_json", where=where, why=wrong) from None
 
 
 def _filled(data: Any) -> Any:
@@ -111,5 +112,6 @@ def arguments_of(
         try:
             read[name] = argument(text, rules.get(name, {}), schema, f"{tool}.{name}", may_count=True)
         except UsageError as wrong:
-            raise MisfitValue(str(wrong), (*at, name), partial(sentence, "form_errors", "json")) from None
+            reason_in = partial(sentence, "form_errors", "json")
+            raise MisfitValue(str(wrong), (*at, name), reason_in, [f"{tool}.{name}"]) from None
     return read

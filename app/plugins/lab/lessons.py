@@ -1,6 +1,6 @@
-"""What a session of the desk teaches: its messages as examples on the cards of the tools that the person chose.
+"""The lessons of a session of the desk: its messages as examples on the cards of the tools that the person chose.
 
-The ranker learns from the cards which request is for which tool, and the gate which words belong to which dialog.
+From the cards, the ranker learns the requests for each tool, and the gate learns the words of each dialog.
 """
 
 from collections import defaultdict
@@ -12,8 +12,8 @@ from agents.conversation.scene import Scene
 from agents.language.identifiers import spelled
 from agents.language.tool_ranker.ranker import Card
 from agents.toolkit.handover_tools import HAND_BACK
-from agents.toolkit.shelf import CALL
 from agents.toolkit.speaker import Speakers
+from agents.toolkit.tool_search import CALL
 from app.plugins.lab.cards import CardQuery, cards_of, finder
 from app.plugins.lab.desk import Desk
 from app.plugins.lab.desk_export import PLAIN
@@ -23,7 +23,7 @@ from app.presentation.tool_card import LONGEST_EXAMPLE, owned_tools, slots
 
 @dataclass(frozen=True)
 class Lesson:
-    """A message of a session, and what the person made of it."""
+    """A message of a session, with the tool that the person chose for it."""
 
     lang: str
     text: str
@@ -32,13 +32,13 @@ class Lesson:
     example: str = ""
     """The message as an example on the tool's card; empty: it cannot be one."""
     scene: Scene | None = None
-    """The moment at which the gate decides; None where no dialog held the conversation."""
+    """The scene at the gate's decision; None where no dialog held the conversation."""
     leaves: bool = False
     """Whether the dialog handed the conversation back."""
 
 
 def lessons_of(desk: Desk) -> list[Lesson]:
-    """Return what an open session teaches, a lesson for each message that answers no question of a tool."""
+    """Return the lessons of an open session, one for each message that answers no question of a tool."""
     speakers, lang = desk.assistant.speakers, desk.session.lang
     owned = owned_tools(speakers)
     entries = {dialog.tool for dialog in speakers.dialogs.values()}
@@ -46,7 +46,7 @@ def lessons_of(desk: Desk) -> list[Lesson]:
     for turn, scene in zip(desk.session.turns, desk.scenes, strict=True):
         calls = [*_calls(turn)]
         carded = [call for call in calls if call.tool in owned and call.tool != HAND_BACK]
-        # The tool of a dialog tells more than the hand-over to the dialog.
+        # The tool of a dialog tells more than the handoff to the dialog.
         chosen = sorted(carded, key=lambda call: call.tool in entries)[:1]
         if not was_asked and turn.is_over:
             lesson = Lesson(lang, turn.user, scene=scene, leaves=any(call.tool == HAND_BACK for call in calls))
@@ -59,7 +59,7 @@ def lessons_of(desk: Desk) -> list[Lesson]:
 
 
 def _calls(turn: DeskTurn) -> Iterator[DeskCall]:
-    """Yield the calls of a turn; a tool that `call_tool` calls stands in its place."""
+    """Yield the calls of a turn; a call through `call_tool` is that of its tool."""
     for call in (call for reply in turn.replies for call in reply.calls):
         args = call.args.get("args")
         is_wrapped = call.tool == CALL and isinstance(args, Mapping)
@@ -80,7 +80,7 @@ def _example(text: str, call: DeskCall, parameters: Sequence[str]) -> str:
 def figures(
     speakers: Speakers, lessons: Sequence[Lesson], others: Sequence[CardQuery], gate: Gate
 ) -> list[dict[str, str | int]]:
-    """Return how often each judgement is right with the cards as they are, and with the examples.
+    """Return the share of right judgements with the present cards, and with the examples.
 
     The messages fall into two halves. Each half is judged with the examples of the other half alone.
     """
@@ -137,7 +137,7 @@ def taught(cards: Sequence[Card], lessons: Sequence[Lesson]) -> list[Card]:
 
 
 def _phrases(speakers: Speakers, lessons: Sequence[Lesson]) -> dict[str, list[str]]:
-    """Return the examples as the gate sees them: by dialog, or by tool of the supervisor."""
+    """Return the examples in the gate's form: by dialog, or by tool of the supervisor."""
     phrases: defaultdict[str, list[str]] = defaultdict(list)
     for lesson in lessons:
         dialogs = [

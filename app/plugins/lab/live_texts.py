@@ -1,4 +1,4 @@
-"""Prompts and cards of the installation that are edited: drafts, what everybody has, and who changed what and when."""
+"""Editing of the installation's prompts and cards: drafts, live texts, and the changes with their authors and times."""
 
 import difflib
 from collections.abc import Mapping
@@ -7,15 +7,15 @@ from pathlib import Path
 from string import Template
 from typing import Literal
 
-from agents.errors import UsageError
 from agents.toolkit.speaker import Speakers
 from app.agent_file import Agent
 from app.plugins.lab.folder import LabFolder, named_after
-from app.presentation.tool_card import owned_tools, slots, text_faults
+from app.plugins.lab.refusal import LabRefusal
+from app.presentation.tool_card import check_card, owned_tools, slots
 from app.process.files import replace_file
 from app.security.audit import Action
 from app.yaml_file import FilePart
-from prompts import FALLBACK, card_file, files, languages, read_anew
+from prompts import FALLBACK, card_file, files, languages, named, read_anew
 
 LONGEST_PROMPT = 20_000
 TextKind = Literal["card", "prompt"]
@@ -51,47 +51,44 @@ def _prompt(dialog: str) -> Mapping[Path, Path]:
 
 
 def live_file(kind: TextKind, name: str, lang: str) -> Path:
-    """Return where the text stands that everybody has, or would stand. Raises UsageError: there is no such prompt."""
+    """Return the path of a live text, also if there is no text yet. Raises UsageError: there is no such prompt."""
     if kind == "card":
         return card_file(name, lang)
     if not (found := files(lang, f"{name}/prompt.md") or _prompt(name)):
-        raise UsageError(f"there is no prompt {name!r}")
+        raise LabRefusal("no_prompt", name=name)
     return next(iter(found.values())) / lang / name / "prompt.md"
 
 
 def draft_file(folder: LabFolder, kind: TextKind, name: str, lang: str) -> Path:
-    """Return where the draft of a text stands; nobody but the lab reads it."""
+    """Return the path of a text's draft; only the lab reads it."""
     return folder.root / f"{kind}s" / lang / f"{name}.md"
 
 
 def text_of(folder: LabFolder, kind: TextKind, name: str, lang: str) -> str:
-    """Return a text as it is edited: the draft, else what everybody has."""
+    """Return the text to edit: the draft, else the live text."""
     files = draft_file(folder, kind, name, lang), live_file(kind, name, lang)
     return next((path.read_text("utf-8") for path in files if path.is_file()), "")
 
 
 def check_text(speakers: Speakers, kind: TextKind, name: str, lang: str, text: str) -> None:
-    """Check a text that is to be kept. Raises UsageError: there is no such one, or this is none."""
+    """Check a new text. Raises UsageError: there is no such card or prompt, or the text is no valid one."""
     owned = owned_tools(speakers)
     if lang not in languages() or name not in (owned if kind == "card" else editable(speakers)):
-        raise UsageError(f"there is no {kind} {name!r} in {lang!r}")
-    # Without a text of its own a language has the English one.
-    is_left_out = not text and lang != FALLBACK
-    faults = text_faults(text, slots(owned[name])) if kind == "card" else _prompt_faults(text)
-    if faults and not is_left_out:
-        raise UsageError(faults[0])
-
-
-def _prompt_faults(text: str) -> list[str]:
-    template = Template(text)
-    if not text.strip() or len(text) > LONGEST_PROMPT:
-        return [f"a prompt has 1 to {LONGEST_PROMPT} characters"]
+        raise LabRefusal("no_text", name=name, lang=lang)
+    # A language without a text of its own uses the English one.
+    if not text and lang != FALLBACK:
+        return
+    if kind == "card":
+        check_card(text, slots(owned[name]))
+    elif not text.strip() or len(text) > LONGEST_PROMPT:
+        raise LabRefusal("prompt_length", most=LONGEST_PROMPT)
     # It is filled in as any other prompt.
-    return [] if template.is_valid() and not template.get_identifiers() else ["write $$ for a dollar sign"]
+    elif not (template := Template(text)).is_valid() or template.get_identifiers():
+        raise LabRefusal("dollar_sign")
 
 
 def keep_draft(folder: LabFolder, speakers: Speakers, kind: TextKind, name: str, lang: str, text: str) -> None:
-    """Keep a text where nobody but the lab reads it. Raises UsageError as `check_text`."""
+    """Keep a text as a draft; only the lab reads it. Raises UsageError as `check_text`."""
     check_text(speakers, kind, name, lang, text)
     path = draft_file(folder, kind, name, lang)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -101,7 +98,7 @@ def keep_draft(folder: LabFolder, speakers: Speakers, kind: TextKind, name: str,
 def make_live(
     folder: LabFolder, speakers: Speakers, kind: TextKind, name: str, lang: str, text: str, who: str
 ) -> TextChange:
-    """Let everybody have a text, and note who changed it; its draft goes. Raises UsageError as `check_text`."""
+    """Make a text live for everybody, note its author, and delete its draft. Raises UsageError as `check_text`."""
     check_text(speakers, kind, name, lang, text)
     path, now = live_file(kind, name, lang), datetime.now(UTC).isoformat(timespec="seconds")
     before = path.read_text("utf-8") if path.is_file() else ""
@@ -112,14 +109,16 @@ def make_live(
         replace_file(path, text) if text else path.unlink(missing_ok=True)
     except OSError as fault:
         folder.delete("changes", noted)
-        raise UsageError(f"{path} cannot be written: {fault.strerror}") from fault
+        raise LabRefusal("unwritable", path=named(path), why=fault.strerror) from fault
     draft_file(folder, kind, name, lang).unlink(missing_ok=True)
+    # Other processes look at the folder's time, and must not have read the text before it was replaced.
+    (folder.root / "changes").touch()
     read_anew()
     return change
 
 
 def put_back(folder: LabFolder, speakers: Speakers, change: str, who: str) -> TextChange:
-    """Let everybody have the text from before a change. Raises UsageError: there is no such change."""
+    """Make the text from before a change live again. Raises UsageError: there is no such change."""
     kept = folder.read("changes", change, TextChange)
     return make_live(folder, speakers, kept.kind, kept.name, kept.lang, kept.before, who)
 

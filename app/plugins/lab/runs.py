@@ -19,40 +19,42 @@ from app.plugins.lab.cases import Case, Difference
 from app.plugins.lab.folder import LabFolder, lab_folder, named_after
 from app.plugins.lab.live import Tell
 from app.plugins.lab.played_turn import play
+from app.plugins.lab.reasons import PHRASES
+from app.plugins.lab.refusal import LabRefusal
 from app.plugins.lab.variants import LabVariant, ask, staged_as
 from app.presentation.listing import table_of
 from app.prices import Price
 from app.settings import Settings
 from app.yaml_file import FilePart
-from prompts import prompt
+from prompts import prompt, sentence
 
 MOST_TIMES, MOST_VARIANTS = 20, 6
 MOST_COMPARED = 30
-"""Runs that are held against each other."""
+"""The most runs that are compared."""
 Judge = Literal["checks", "person", "model"]
 Verdict = Literal["good", "bad"]
 JUDGES: Sequence[Judge] = ("checks", "person", "model")
-# Behind the word the sentence begins: "no idea" and "yes and no" are no verdicts.
+# A verdict is a word by itself: "no idea" and "yes and no" are no verdicts.
 VERDICT = re.compile(r"\W*(?P<word>yes|no)(?:\s*[^\w\s]+\s*|\s+(?-i:(?![a-zа-яё]))|\s*$)", re.IGNORECASE)
 # Right behind the verdict: a number in the reason is no score.
 SCORE = re.compile(r"\W*(?P<points>10|\d(?:[.,]\d)?) ?/ ?10\b\W*")
 COSTS = {"calls": 0, "tokens": 0, "seconds": 1, "price": 4}
-"""What plays cost, with the digits that are shown behind the point."""
+"""The costs of plays, each with its number of decimals."""
 _JUDGING = threading.Lock()
 
 
 class TurnResult(FilePart):
-    """A turn of a case as it went."""
+    """The result of a turn of a case."""
 
     user: str | None
     answer: str = ""
     holder: str = ""
-    """Who has the conversation afterwards; empty in a run of an earlier version."""
+    """The active agent after the turn; empty in a run of an earlier version."""
     trace: str = ""
     problems: tuple[str, ...] = ()
-    """What the checks have found wrong."""
+    """The problems that the checks have found."""
     differences: tuple[Difference, ...] = ()
-    """The problems with what was expected and what came; none in a run of an earlier version."""
+    """The problems with the expected and the actual texts; none in a run of an earlier version."""
     calls: int = 0
     tokens: int = 0
     seconds: float = 0
@@ -60,35 +62,35 @@ class TurnResult(FilePart):
 
 
 class Judgement(FilePart):
-    """What a model says of a result by one criterion."""
+    """A model's verdict on a result, by one criterion."""
 
     criterion: str
     good: bool | None = None
-    """None where it said neither yes nor no."""
+    """None where the model said neither yes nor no."""
     score: float | None = None
-    """From 0 to 10, if it gave one."""
+    """The score from 0 to 10, if the model gave one."""
     reason: str = ""
-    """Why; without a verdict what it said instead."""
+    """The reason of the verdict; without a verdict, the model's words."""
 
 
 class CaseResult(FilePart):
-    """A case as it went once with a variant."""
+    """The result of a case that was played once with a variant."""
 
     case: str
     variant: str
     time: int = 1
-    """Which repetition it is, from 1."""
+    """The number of the repetition, from 1."""
     turns: tuple[TurnResult, ...] = ()
     person: bool | None = None
     model: bool | None = None
     reason: str = ""
-    """Why the model judges so; without a verdict what it said instead."""
+    """The reason of the model's verdict; without a verdict, the model's words."""
     judgements: tuple[Judgement, ...] = ()
-    """The model's, by each criterion; none in a run of an earlier version."""
+    """The model's verdicts by each criterion; none in a run of an earlier version."""
 
     @property
     def problems(self) -> list[str]:
-        """What the checks have found wrong, each with its turn."""
+        """The problems that the checks have found, each with its turn."""
         return [f"turn {place}: {problem}" for place, turn in enumerate(self.turns, 1) for problem in turn.problems]
 
     @property
@@ -103,7 +105,7 @@ class CaseResult(FilePart):
 
 
 class RunOrder(FilePart):
-    """What is to be played, and who judges it."""
+    """The order of a run: cases, mocks, variants, repetitions, and the judging model."""
 
     cases: tuple[str, ...] = ()
     """Files of cases; none: all."""
@@ -118,12 +120,12 @@ class RunOrder(FilePart):
     @classmethod
     def _can_judge(cls, model: str) -> str:
         if model.startswith("local"):
-            raise ValueError("a model of rules judges nothing: name another one, or none")
+            raise LabRefusal("judge_of_rules")
         return model
 
 
 class LabRun(RunOrder):
-    """What came of cases that were played together."""
+    """The results of cases that were played together."""
 
     begun: str
     results: tuple[CaseResult, ...] = ()
@@ -136,17 +138,17 @@ class LabRun(RunOrder):
         return [case for case, different in outcomes.items() if len(different) > 1]
 
     def by_holder(self) -> dict[str, tuple[int, int]]:
-        """Return for each dialog, and the supervisor, how many of its turns are good, and how many there are."""
+        """Return the numbers of good turns and of all turns, for each dialog and the supervisor."""
         turns = [turn for result in self.results for turn in result.turns if turn.holder]
         held, good = Counter(turn.holder for turn in turns), Counter(turn.holder for turn in turns if not turn.problems)
         return {holder: (good[holder], held[holder]) for holder in sorted(held)}
 
     def unanswered(self) -> list[CaseResult]:
-        """Return the results of which the model that judges said neither yes nor no."""
+        """Return the results on which the judging model said neither yes nor no."""
         return [result for result in self.results if self.judge and result.model is None]
 
     def agreement(self) -> dict[tuple[Judge, Judge], tuple[int, int]]:
-        """Return for each two judges how often they agree, and how many results both have judged, if there are any."""
+        """Return for each two judges the numbers of agreements and of results judged by both, if there are any."""
         counts = {}
         for first, second in combinations(JUDGES, 2):
             pairs = [(getattr(result, first), getattr(result, second)) for result in self.results]
@@ -156,12 +158,12 @@ class LabRun(RunOrder):
 
 
 def latest(folder: LabFolder) -> dict[str, LabRun]:
-    """Return the latest runs, oldest first, to be held against each other."""
+    """Return the latest runs, oldest first, for a comparison."""
     return folder.every("runs", LabRun, *names) if (names := folder.names("runs")[-MOST_COMPARED:]) else {}
 
 
 def trend_lines(runs: Mapping[str, LabRun]) -> list[dict[str, str]]:
-    """Return a line for each run: how many plays are good and, by dialog, how many turns."""
+    """Return a line for each run: the share of good plays and, by dialog, of good turns."""
     counts = {name: run.by_holder() for name, run in runs.items()}
     holders = sorted({holder for own in counts.values() for holder in own})
     return [
@@ -172,9 +174,9 @@ def trend_lines(runs: Mapping[str, LabRun]) -> list[dict[str, str]]:
 
 
 def summaries(run: LabRun) -> list[dict[str, Any]]:
-    """Return the table of a run, a line for each variant: its plays, how many of them are good, and what all cost.
+    """Return the table of a run, a line for each variant: the numbers of plays and of good plays, and the costs.
 
-    `consistent` counts the cases that went the same way each time; an empty share is that of a judge who judged none.
+    `consistent` counts the cases with the same trace each time; an empty share means that the judge judged none.
     """
     lines: list[dict[str, Any]] = []
     for name in run.variants:
@@ -208,7 +210,7 @@ def _mean(scores: Sequence[float | None]) -> str:
 
 
 def table_lines(run: LabRun) -> list[str]:
-    """Return the table of a run as text, with what differs and how far the judges agree."""
+    """Return the table of a run as text, with problems, differing cases and the agreement of the judges."""
     lines = [f"! {result.case} ({result.variant}): {result.problems[0]}" for result in run.results if result.problems]
     lines += [f"? {result.case} ({result.variant}): not answered: {result.reason}" for result in run.unanswered()]
     lines += [f"differs: {name}" for name in run.differing()]
@@ -221,7 +223,7 @@ def judge_result(folder: LabFolder, name: str, place: int, verdict: Verdict) -> 
     with _JUDGING:
         run = folder.read("runs", name, LabRun)
         if not 0 <= place < len(run.results):
-            raise UsageError(f"the run {name!r} has {len(run.results)} results")
+            raise LabRefusal("no_such_result", run=name, count=len(run.results))
         results = [*run.results]
         results[place] = results[place].model_copy(update={"person": verdict == "good"})
         folder.write("runs", name, run.model_copy(update={"results": tuple(results)}))
@@ -235,14 +237,14 @@ async def run_cases(
     mocks: Sequence[Mock] = (),
     tell: Tell = lambda done, plays: None,
 ) -> LabRun:
-    """Play cases as an order says; `tell` hears how many plays are over, of how many.
+    """Play the cases of an order; `tell` gets the number of finished plays, and of all.
 
     Raises:
         ConfigError: a model is wrong.
         UsageError: there is no case.
     """
     if not cases:
-        raise UsageError("there is no case to play: write one, or make one of a thread")
+        raise LabRefusal("no_case")
     begun = datetime.now(UTC).isoformat(timespec="seconds")
     results: list[CaseResult] = []
     plays = len(cases) * len(order.variants) * order.times
@@ -259,7 +261,7 @@ async def run_cases(
 
 
 def _groups(cases: Mapping[str, Case], times: int) -> list[list[tuple[str, Case, int]]]:
-    """Return the plays that share a stage: of cases with the same mocks, unless these say who talks."""
+    """Return the plays that share a stage: of cases with the same mocks, and without an own user or beginning."""
     groups: defaultdict[str, list[tuple[str, Case, int]]] = defaultdict(list)
     for (title, case), time in product(cases.items(), range(1, times + 1)):
         own = f"{title}-{time}" if case.user or case.begins else ""
@@ -270,7 +272,7 @@ def _groups(cases: Mapping[str, Case], times: int) -> list[list[tuple[str, Case,
 async def _played(
     assistant: Assistant, thread: str, case: Case, prices: Mapping[str, Price]
 ) -> AsyncIterator[TurnResult]:
-    """Yield how the turns of a case went."""
+    """Yield the results of a case's turns."""
     lang, user = case.lang or None, case.user or None
     for turn in case.turns:
         played = await play(assistant, turn.user, lang=lang, thread=thread, user=user, device=case.device)
@@ -302,10 +304,11 @@ async def run_files(settings: Settings, order: RunOrder, tell: Tell) -> tuple[st
 
 
 async def judged(settings: Settings, model: str, case: Case, result: CaseResult) -> CaseResult:
-    """Return the result with what a model says of each criterion: good is what meets all of them."""
+    """Return the result with a model's verdict on each criterion: a good result meets all of them."""
     talk = "\n".join(f"user: {turn.user}\nassistant: {turn.answer}" for turn in result.turns)
     lang = case.lang or settings.app_lang
-    judgements = [await _judgement(settings, model, criterion, talk, lang) for criterion in case.criteria]
+    criteria = case.criteria or [sentence(PHRASES, "any_criterion", lang)]
+    judgements = [await _judgement(settings, model, criterion, talk, lang) for criterion in criteria]
     verdicts = {judgement.good for judgement in judgements}
     is_good = False if False in verdicts else None if None in verdicts else True
     reasons = (judgement.reason for judgement in judgements if judgement.good is is_good)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from pydantic import Field, model_validator
 
-from agents.errors import UsageError
 from agents.events import Interrupt, ToolEnd
 from agents.toolkit.questions import CHOICE
 from app.assistant import Assistant
@@ -15,6 +14,8 @@ from app.plugins.lab.cases import Case, CaseTurn, Expected
 from app.plugins.lab.folder import lab_folder, named_after
 from app.plugins.lab.live import Tell
 from app.plugins.lab.played_turn import PlayedTurn, play
+from app.plugins.lab.reasons import problem_text
+from app.plugins.lab.refusal import LabRefusal
 from app.plugins.lab.variants import LabVariant, ask, staged_as
 from app.settings import Settings
 from app.yaml_file import FilePart
@@ -22,13 +23,13 @@ from prompts import FALLBACK, prompt
 
 MOST_TALKS, MOST_TURNS = 1_000, 200
 LONGEST_LINE = 1_000
-"""Characters of what a model says for a user."""
+"""The most characters of a message that a model writes for a user."""
 DONE = "[done]"
-"""What a model says for a user who has nothing more to say."""
+"""A model's message for a user who has nothing more to say."""
 
 
 class UserWish(FilePart):
-    """Something that a scripted user may say, in one of several wordings, and what is expected then."""
+    """A wish of a scripted user in several wordings, with the expectations of its turn."""
 
     says: tuple[str, ...] = Field(min_length=1)
     expect: Expected = Expected()
@@ -41,19 +42,19 @@ class SimulatedUser(FilePart):
     wishes: tuple[UserWish, ...] = ()
     goal: str = ""
     temper: str = Field(default="plain", max_length=200)
-    """How a model writes for the user, in any words."""
+    """The manner in which a model writes for the user, in free text."""
     model: str = ""
-    """Who speaks for a user with a goal, such as `openai:gpt-5-mini`."""
+    """The model that speaks for a user with a goal, such as `openai:gpt-5-mini`."""
 
     @model_validator(mode="after")
     def _says_something(self) -> "SimulatedUser":
         if not self.wishes and not (self.goal and self.model):
-            raise ValueError("give wishes, or a goal and a model")
+            raise LabRefusal("no_wish")
         return self
 
 
-class Talks(FilePart):
-    """Who is to talk, and how long."""
+class SimulationPlan(FilePart):
+    """The order of a simulation: its users, and the number and length of the talks."""
 
     users: tuple[str, ...] = ()
     """Files of users; none: all."""
@@ -61,7 +62,7 @@ class Talks(FilePart):
     turns: int = Field(default=8, ge=1, le=MOST_TURNS)
     """The most turns of a talk."""
     seed: int = 0
-    """With the same seed scripted users say the same."""
+    """The seed of scripted users: the same seed gives the same messages."""
     variant: LabVariant = LabVariant()
     keep: bool = False
     """Whether each new failure is kept as a case."""
@@ -69,23 +70,23 @@ class Talks(FilePart):
 
 @dataclass
 class Simulation:
-    """What came of simulated talks."""
+    """The result of simulated talks."""
 
     talks: int
     turns: int = 0
     failures: Counter[str] = field(default_factory=Counter)
-    """How many talks ended with each problem."""
+    """The number of talks that ended with each problem."""
     cases: dict[str, str] = field(default_factory=dict)
     """The files of the new cases, each with the user who met the problem."""
 
     def lines(self) -> list[str]:
-        """Return what came of the talks as text, the most frequent problem first."""
+        """Return the result of the talks as text, the most frequent problem first."""
         counts = f"{self.failures.total()} failures, {len(self.cases)} new cases"
         kinds = [f"{count:5}  {kind}" for kind, count in self.failures.most_common()]
         return [f"{self.talks} talks, {self.turns} turns, {counts}", *kinds, *(f"+ {name}" for name in self.cases)]
 
 
-async def simulate(settings: Settings, order: Talks, tell: Tell = lambda done, talks: None) -> Simulation:
+async def simulate(settings: Settings, order: SimulationPlan, tell: Tell = lambda done, talks: None) -> Simulation:
     """Let users talk, one after the other; a talk ends with its first failure.
 
     Raises:
@@ -94,7 +95,7 @@ async def simulate(settings: Settings, order: Talks, tell: Tell = lambda done, t
     """
     folder = lab_folder()
     if not (users := sorted(folder.every("users", SimulatedUser, *order.users).items())):
-        raise UsageError("there is no simulated user: write one")
+        raise LabRefusal("no_user")
     simulation = Simulation(order.talks)
     met: set[tuple[str | None, str]] = set()
     async with staged_as(settings, order.variant) as assistant:
@@ -107,7 +108,7 @@ async def simulate(settings: Settings, order: Talks, tell: Tell = lambda done, t
                 simulation.failures[problem] += 1
             if problem and order.keep and (mark := (played[-1][0].text, problem)) not in met:
                 met.add(mark)
-                about = f"Simulated user {name}, talk {talk}: {problem[:100]}"
+                about = problem_text("talk", user=name, talk=talk, problem=problem[:100])
                 turns = tuple(CaseTurn(user=turn.text, expect=expected) for turn, expected in played)
                 case = Case(about=about, lang=user.lang, turns=turns, mocks=order.variant.mocks)
                 simulation.cases[folder.add("cases", named_after(f"found-{problem}"), case)] = name
@@ -118,7 +119,7 @@ async def simulate(settings: Settings, order: Talks, tell: Tell = lambda done, t
 async def _talk(
     assistant: Assistant, partner: "_Partner", thread: str, turns: int
 ) -> tuple[list[tuple[PlayedTurn, Expected]], str]:
-    """Return the turns of a talk with what was expected of each, and what was wrong with the last one, if anything."""
+    """Return the turns of a talk, each with its expectations, and the problem of the last turn, if there is one."""
     played: list[tuple[PlayedTurn, Expected]] = []
     for _ in range(turns):
         text, expected, source = await partner.next([turn for turn, _ in played])
@@ -127,7 +128,7 @@ async def _talk(
         turn = await play(assistant, text, lang=partner.user.lang, thread=thread, source=source)
         problems = expected.problems(turn)
         if played and _is_stuck(played[-1][0], turn):
-            problems.append("the answer is the one before, word for word")
+            problems.append(problem_text("same_answer"))
         played.append((turn, expected))
         if problems:
             return played, problems[0]
@@ -143,7 +144,7 @@ class _Partner:
     settings: Settings
 
     async def next(self, played: Sequence[PlayedTurn]) -> tuple[str | None, Expected, str]:
-        """Return what the user says next (None: nothing more), what is expected then, and how it is said."""
+        """Return the user's next message (None: nothing more), its expectations, and its source."""
         if played and (question := _question(played[-1])):
             option = self.chance.choice([*question.options])
             return option["label"], Expected(failed_tools=True), CHOICE
@@ -160,7 +161,7 @@ class _Partner:
 
 
 def _is_stuck(before: PlayedTurn, turn: PlayedTurn) -> bool:
-    """Tell whether other words got the same answer; where a tool was called the answer may rightly be the same."""
+    """Tell whether another message got the same answer; after a call of a tool, an equal answer may be right."""
     has_called = any(isinstance(event, ToolEnd) for event in turn.events)
     return bool(turn.answer) and before.answer == turn.answer and before.text != turn.text and not has_called
 

@@ -1,4 +1,4 @@
-"""What the lab plays with: models, parameters, prompts and mocks in place of the installation's."""
+"""Variants for the lab's plays: models, parameters, prompts and mocks in place of the installation's."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -7,7 +7,6 @@ from dataclasses import replace
 from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import Field
 
-from agents.errors import UsageError
 from agents.models.answer import answer_in
 from agents.models.factory import Parameters
 from agents.toolkit.speaker import Speaker, Speakers
@@ -17,19 +16,20 @@ from app.composition import discover_checked, make_models
 from app.mocks import Mock, with_mocks
 from app.plugins.lab.beginning import Beginning, staged_from
 from app.plugins.lab.played_turn import THREAD
+from app.plugins.lab.refusal import LabRefusal
 from app.settings import Settings
 from app.yaml_file import ByLanguage, FilePart
 
 
 class LabVariant(FilePart):
-    """What a conversation is played with, where it differs from the installation."""
+    """The differences of a play from the installation: model, parameters, prompts and mocks."""
 
     model: str = ""
-    """The model of every role, such as `openai:gpt-5-mini`; empty: as it is set."""
+    """The model of every role, such as `openai:gpt-5-mini`; empty: as in the settings."""
     parameters: Tuning = Parameters()
-    """Of every role's model."""
+    """The parameters of every role's model."""
     prompts: Mapping[str, ByLanguage] = Field(default_factory=dict)
-    """By dialog: the prompt that takes the place of its own."""
+    """The prompts in place of the dialogs' own, by dialog."""
     direct_switch: bool | None = None
     mocks: tuple[Mock, ...] = ()
 
@@ -44,7 +44,7 @@ class LabVariant(FilePart):
     def speakers(self, speakers: Speakers) -> Speakers:
         """Return speakers with the prompts and mocks of the variant. Raises UsageError: there is no such dialog."""
         if unknown := sorted(set(self.prompts) - set(speakers.dialogs)):
-            raise UsageError(f"there is no dialog {unknown[0]!r}; there are: {', '.join(speakers.dialogs)}")
+            raise LabRefusal("no_dialog", dialog=unknown[0], dialogs=", ".join(speakers.dialogs))
 
         def prompted(speaker: Speaker) -> Speaker:
             return replace(speaker, roles=self.prompts.get(speaker.name) or speaker.roles)
@@ -69,15 +69,15 @@ async def staged_as(
 
 
 async def ask(settings: Settings, model: str, role: str, text: str) -> str:
-    """Return what a model answers, in one line, without its thinking.
+    """Return the answer of a model, in one line, without its thinking.
 
     Raises:
-        ConfigError: its name or key is wrong.
-        UsageError: it does not answer.
+        ConfigError: the model's name or key is wrong.
+        UsageError: the model does not answer.
     """
     chat = settings.models(model).default.chat
     try:
         reply = await chat.ainvoke([SystemMessage(role), HumanMessage(text)])
     except Exception as failure:
-        raise UsageError(f"{model} does not answer ({type(failure).__name__})") from failure
+        raise LabRefusal("no_answer", model=model, why=type(failure).__name__) from failure
     return " ".join(answer_in(reply.text).split())

@@ -1,4 +1,4 @@
-"""A PostgreSQL database as the place of the conversations."""
+"""A PostgreSQL database for the conversations."""
 
 import hashlib
 import time
@@ -17,7 +17,7 @@ from agents.memory import TABLES, Memory, Storage, memory_in
 from agents.memory.backend import Backend
 from agents.memory.checkpointer import KEPT_TURNS, Keep
 from agents.memory.checkpointer import TABLES as CHECKPOINTS
-from agents.memory.connection import Connection, Session, Tables, Work, missing_steps
+from agents.memory.connection import Connection, Session, Tables, Work, missing_migrations
 from agents.memory.digests import Digests, key_beside
 from agents.memory.locks import number_of
 from app.plugins.postgres import handed_turns
@@ -27,12 +27,12 @@ from app.plugins.postgres.session import Lost, PostgresSession, conninfo_of, rea
 
 T = TypeVar("T")
 FOLDER = Path("var")
-"""Where the files lie that stand beside a database."""
+"""The folder of the files beside a database."""
 ADVICE = "See whether the server runs, and whether this user may make tables in this database."
 
 
 class LeasedConnection(Connection):
-    """A connection by which nothing is done for whoever has lost the lock of a thread."""
+    """A connection that refuses the work of a task that has lost the lock of its thread."""
 
     async def read(self, work: Work[T]) -> T:
         """See `Connection`."""
@@ -47,7 +47,7 @@ class LeasedConnection(Connection):
         return await super().read(cast(Work[T], leased))
 
     async def truncate(self) -> bool:
-        """Tell that nobody prevents it: the server cuts its log by itself."""
+        """Return True: the server cuts its log by itself."""
         return True
 
 
@@ -62,7 +62,7 @@ class PostgresDatabase(Storage):
     @asynccontextmanager
     async def connect(self, synchronous: Literal["FULL", "NORMAL"]) -> AsyncIterator[Connection]:
         """See `Storage`."""
-        # Checkpoints belong to one thread each, which is locked while it is written.
+        # A checkpoint belongs to one thread, which is locked during the write.
         is_parallel = synchronous == "NORMAL"
         session = PostgresSession(
             self._conninfo, number_of(f"writers\0{self._schema}"), self.locks.lose, parallel=is_parallel
@@ -74,14 +74,14 @@ class PostgresDatabase(Storage):
         """See `Storage`: the key is made of the password, or lies beside on this machine where there is none."""
         if not self._password:
             return Digests(key_beside(self.path))
-        # Whoever has the rows must not be able to try passwords quickly.
+        # A thief of the rows must not be able to try passwords quickly.
         return Digests(hashlib.scrypt(self._password.encode(), salt=b"digests", n=1 << 14, r=8, p=1))
 
     def check(self) -> None:
-        """See `Storage`: the server knows by itself."""
+        """See `Storage`: the server checks by itself."""
 
     async def scrub(self, connection: Connection) -> bool:
-        """Leave it to the server: its vacuum overwrites what was deleted, by and by."""
+        """Leave it to the server: its vacuum overwrites deleted rows in time."""
         return True
 
 
@@ -132,7 +132,7 @@ class PostgresBackend(Backend):
         def look(session: Session) -> None:
             (is_made,) = session.execute("SELECT to_regclass('owners') IS NOT NULL").fetchone()
             for each in (*TABLES, CHECKPOINTS, *tables) if is_made else ():
-                missing_steps(each, session)
+                missing_migrations(each, session)
 
         async with self._connection().opened() as connection:
             try:
@@ -167,7 +167,7 @@ def _unusable(url: str, fault: Exception) -> UnusableDatabase:
 async def _prepared(conninfo: str) -> tuple[str, str]:
     """Make the functions if they are missing; return the schema, and the password of this user."""
     async with await psycopg.AsyncConnection.connect(conninfo) as connection:
-        # Two processes that make the same function at once would disturb each other.
+        # Two processes that create the same function at once would disturb each other.
         await connection.execute("SELECT pg_advisory_xact_lock(%s)", (number_of("functions"),))
         place = await connection.execute("SELECT current_schema(), to_regprocedure(%s) IS NULL", (LAST_FUNCTION,))
         [(schema, is_new)] = await place.fetchall()
@@ -178,7 +178,7 @@ async def _prepared(conninfo: str) -> tuple[str, str]:
 
 
 def files_beside(url: str) -> Path:
-    """Return the path that stands for a database: the index of documents and the prompt's history lie beside it.
+    """Return the path in place of a database file: the index of documents and the prompt's history lie beside it.
 
     Raises:
         ConfigError: the address cannot be read.

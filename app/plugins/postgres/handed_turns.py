@@ -7,9 +7,9 @@ from agents.memory.inbox import storable
 
 TABLES = Tables(
     "worker",
-    (
+    {
         # Times are Unix seconds, by the clock of the server.
-        """CREATE TABLE worker_turns (
+        "make_turns": """CREATE TABLE worker_turns (
         request TEXT PRIMARY KEY, thread TEXT NOT NULL, user TEXT NOT NULL, door TEXT NOT NULL, turn TEXT NOT NULL,
         attempt INTEGER NOT NULL DEFAULT 0, stop TEXT);
         CREATE INDEX worker_turns_thread ON worker_turns (thread);
@@ -18,9 +18,9 @@ TABLES = Tables(
         events TEXT NOT NULL, state TEXT NOT NULL, at REAL NOT NULL,
         PRIMARY KEY (request, attempt, number)) WITHOUT ROWID;
         CREATE INDEX worker_events_thread ON worker_events (thread)""",
-    ),
+    },
 )
-# A message that waits for a worker was not heard yet, and a turn that runs has a reader.
+# A message that waits for a worker was not heard yet, and a running turn has a reader.
 ERASE = "DELETE FROM worker_events WHERE thread = ? AND request NOT IN (SELECT request FROM worker_turns)"
 
 

@@ -1,7 +1,7 @@
 """The queue of turns in PostgreSQL: doors put turns in and read their events, workers take turns and write events.
 
-procrastinate decides who plays what and when; its jobs hold nothing but the number of a request. The turn and the
-events stand in tables of their own, and `NOTIFY` tells only which request has news.
+procrastinate gives turns to workers and orders them; its jobs hold only the number of a request. The turn and the
+events stand in tables of their own, and `NOTIFY` carries only the number of a request with news.
 """
 
 import asyncio
@@ -28,18 +28,18 @@ from agents.memory.locks import number_of
 from app.assistant import Turn
 from app.plugins.postgres.session import BROKEN, PATIENCE, conninfo_of, patiently, reason
 from app.plugins.postgres.wire import events_as_json, events_of, turn_as_json, turn_of
-from app.process.tasks import Beside
+from app.process.tasks import BackgroundTask
 
 LOG = logging.getLogger(__name__)
 QUEUE, PLAY = "turns", "play"
 STOPS = "dialogs_stops"
-"""The channel on which workers hear that an answer is to be stopped."""
+"""The channel of the orders to stop an answer."""
 MOST_CONNECTIONS = 4
-"""Connections of a process to the queue, besides those that listen."""
+"""The most connections of a process to the queue, besides those that listen."""
 UNREAD = 600
-"""Seconds for which events are kept that no door reads."""
+"""Seconds for which unread events are kept."""
 AHEAD = 1
-"""The priority of a turn whose worker has died: it comes before what came behind it in its thread."""
+"""The priority of a turn whose worker has died: it comes before the later turns of its thread."""
 FAULTS = (psycopg.Error, ProcrastinateException)
 IS_MISSING = "SELECT to_regclass(quote_ident(current_schema()) || '.procrastinate_jobs') IS NULL"
 ADD = """
@@ -49,7 +49,7 @@ ON CONFLICT DO NOTHING RETURNING request
 TAKE = """
 UPDATE worker_turns SET attempt = attempt + 1 WHERE request = %s RETURNING turn, door, attempt, stop IS NOT NULL
 """
-# A worker that was frozen, and whose turn somebody else plays meanwhile, ends nothing.
+# A frozen worker cannot end a turn that another one plays meanwhile.
 WRITE = """
 WITH written AS (INSERT INTO worker_events (request, attempt, number, thread, events, state, at)
     VALUES (%(request)s, %(attempt)s, %(number)s, %(thread)s, %(events)s, %(state)s,
@@ -74,7 +74,7 @@ TO_STOP = "SELECT stop FROM worker_turns WHERE request = %s AND stop IS NOT NULL
 
 @dataclass(frozen=True)
 class TakenTurn:
-    """A turn that a worker plays; `attempt` counts from 1 how often a worker has begun it."""
+    """A turn that a worker plays; `attempt` is the number of the present attempt, from 1."""
 
     request: str
     turn: Turn
@@ -85,7 +85,7 @@ class TakenTurn:
 
 @dataclass(frozen=True)
 class EventPage:
-    """Some events of a turn, and whether more will come, all is said, or it failed for a fault of ours."""
+    """Some events of a turn, with its state: more will come, it is over, or it failed by a fault of ours."""
 
     place: tuple[int, int]
     """The attempt and the number within it."""
@@ -93,14 +93,14 @@ class EventPage:
     state: Literal["open", "over", "failed"]
 
 
-class ChannelListener(Beside):
-    """Hear on a channel; `heard` gets each word, and an empty one when something may have been missed."""
+class ChannelListener(BackgroundTask):
+    """Listens on a channel; `heard` gets each notification, and an empty one when some may have been missed."""
 
     def __init__(self, conninfo: str, channel: str, heard: Callable[[str], None]) -> None:
         self._conninfo, self._channel, self._heard = conninfo, channel, heard
 
     async def run(self) -> None:
-        """Listen until cancelled, also when the server has started again."""
+        """Listen until cancelled, also after a restart of the server."""
         while True:
             try:
                 async with await psycopg.AsyncConnection.connect(self._conninfo, autocommit=True) as connection:
@@ -114,22 +114,22 @@ class ChannelListener(Beside):
 
 
 class JobQueue:
-    """The queue, as doors and workers use it; every method raises DatabaseError when the server stays away."""
+    """The queue for doors and workers; every method raises DatabaseError when the server stays away."""
 
     def __init__(self, conninfo: str, pool: AsyncConnectionPool, tasks: procrastinate.App) -> None:
         self.tasks = tasks
-        """The engine."""
+        """The application of procrastinate."""
         self._conninfo, self._pool = conninfo, pool
         self._order = asyncio.Lock()
 
     def listener(self, channel: str, heard: Callable[[str], None]) -> ChannelListener:
-        """Return what hears on a channel."""
+        """Return a listener on a channel."""
         return ChannelListener(self._conninfo, channel, heard)
 
     async def put(self, request: str, turn: Turn, door: str) -> None:
-        """Store a turn and have it played, behind those of its thread; `door` is the channel that hears of it."""
+        """Queue a turn behind those of its thread; `door` is the channel for its news."""
         with _as_database_fault():
-            # Turns come into the queue in the order in which they came to the door.
+            # The queue keeps the door's order of turns.
             async with self._order:
                 await self._put(request, turn, door)
 
@@ -142,7 +142,7 @@ class JobQueue:
                 await job.defer_async(request=request)
 
     async def take(self, request: str) -> TakenTurn | None:
-        """Return a turn that is to be played; None if it was played to its end."""
+        """Return a turn to play; None if it was played to its end."""
         rows = await self._rows(TAKE, (request,))
         return TakenTurn(request, turn_of(rows[0][0]), *rows[0][1:]) if rows else None
 
@@ -169,19 +169,19 @@ class JobQueue:
         await self._rows(READ_THROUGH, (request,))
 
     async def stop(self, thread: str, user: str | None, **how: bool) -> bool:
-        """Have the answers of a thread stopped by the worker that makes them, as `Assistant.stop` does."""
+        """Order the worker of a thread to stop its answers, as `Assistant.stop` does."""
         wish = json.dumps({"thread": thread, "user": user, **how})
         return bool(await self._rows(STOP, {"wish": wish, "thread": thread, "user": user}))
 
     async def wanted_stop(self, request: str) -> dict[str, Any] | None:
-        """Return with what `Assistant.stop` is to be called for a turn; None if it is not to be stopped."""
+        """Return the arguments of `Assistant.stop` for a turn; None if there is no order to stop it."""
         rows = await self._rows(TO_STOP, (request,))
         return dict(json.loads(rows[0][0])) if rows else None
 
     async def hand_on_stalled(self, silence: float) -> None:
-        """Give the turns of workers that were silent for so many seconds to others; drop events that nobody reads.
+        """Give the turns of workers that were silent for so many seconds to others; drop unread events.
 
-        A turn gets a new job: what its former worker still says of the old one, when it wakes up, is about nothing.
+        A turn gets a new job: reports of its former worker on the old one then have no effect.
         """
         with _as_database_fault():
             for job in await self.tasks.job_manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=silence):
@@ -207,7 +207,7 @@ class JobQueue:
 
 @asynccontextmanager
 async def open_queue(url: str) -> AsyncIterator[JobQueue]:
-    """Connect to the queue of a database, whose tables the engine has made, and make procrastinate's own.
+    """Connect to the queue of a database that has the engine's tables, and create procrastinate's own tables.
 
     Raises:
         DatabaseError: the server cannot be reached.
@@ -226,7 +226,7 @@ async def open_queue(url: str) -> AsyncIterator[JobQueue]:
     async with AsyncExitStack() as stack:
         with _as_database_fault():
             async with await psycopg.AsyncConnection.connect(conninfo) as connection:
-                # Two processes that make the same tables at once would disturb each other.
+                # Two processes that create the same tables at once would disturb each other.
                 await connection.execute("SELECT pg_advisory_xact_lock(%s)", (number_of("procrastinate"),))
                 [(is_missing,)] = await (await connection.execute(IS_MISSING)).fetchall()
                 if is_missing:
@@ -237,13 +237,13 @@ async def open_queue(url: str) -> AsyncIterator[JobQueue]:
 
 
 async def _configure(connection: psycopg.AsyncConnection) -> None:
-    # procrastinate's own connections, made with the arguments of the pool, commit by themselves already.
+    # procrastinate's own connections use the pool's arguments, and commit by themselves already.
     await connection.set_autocommit(True)
 
 
 @contextmanager
 def _as_database_fault() -> Iterator[None]:
-    """Tell of a fault as one of the database."""
+    """Raise a fault of the queue as a DatabaseError."""
     try:
         yield
     except FAULTS as fault:

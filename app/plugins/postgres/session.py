@@ -1,5 +1,6 @@
-"""A session with PostgreSQL that works like one with SQLite, and the lease that says whether it may still write."""
+"""A session with PostgreSQL that works like one with SQLite, and the lease that limits its writes."""
 
+import select
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from functools import partial
@@ -18,21 +19,21 @@ from agents.memory.connection import BUSY_MS, Session, Values
 from app.plugins.postgres.dialect import Statement, translated
 
 FROZEN_MS = 15_000
-"""How long a transaction may stand still in which its process does nothing, before the server ends it."""
+"""The longest idle time of an open transaction, before the server ends it."""
 PATIENCE = 10.0
-"""Seconds for which a database that starts again is waited for."""
-# Another machine that vanished is noticed after seconds, not after two hours.
+"""Seconds of waiting for a database that restarts."""
+# With these, a vanished machine is noticed after seconds, not after two hours.
 NETWORK = {"connect_timeout": 5, "keepalives_idle": 5, "keepalives_interval": 5, "keepalives_count": 2}
 NETWORK |= {"tcp_user_timeout": 15_000}
 SETTINGS = f"""
 SET timezone = 'UTC'; SET lock_timeout = {BUSY_MS}; SET idle_in_transaction_session_timeout = {FROZEN_MS};
 """
 IMMEDIATE = "BEGIN IMMEDIATE"
-# Of a process that is gone anybody can have the lock of its lease. Nobody else asks for it, except to look.
+# The lock of a lease is free once its process is gone. Other processes ask for it only to look.
 FENCE = "1 / (NOT pg_try_advisory_xact_lock_shared({}))::integer"
 T = TypeVar("T")
 BROKEN = (psycopg.OperationalError, psycopg.InternalError)
-"""What a lost connection raises: the second where it dies amid a query, whose answer then has no end."""
+"""The errors of a lost connection: the second where it dies amid a query, whose answer then has no end."""
 
 
 class Lost(psycopg.OperationalError):
@@ -40,15 +41,15 @@ class Lost(psycopg.OperationalError):
 
 
 def reason(fault: Exception) -> str:
-    """Return why the server refused something, on a line; what it quotes of a row behind that is left out."""
+    """Return the reason of a server's refusal, on a line; its further quotations of a row are left out."""
     primary = fault.diag.message_primary if isinstance(fault, psycopg.Error) else None
     return primary or " ".join(str(fault).split()) or type(fault).__name__
 
 
 class Lease:
-    """The time for which this process holds locks of threads: it ends when one of its connections is lost.
+    """The time for which this process holds locks of threads: it ends with the loss of one of its connections.
 
-    Who has taken a lock within a lease writes nothing after its end: somebody else may have the thread by then.
+    A task that has taken a lock within a lease writes nothing after its end: another process may have the thread then.
     `key` is the number of a lock that the same connection holds until its end.
     """
 
@@ -58,7 +59,7 @@ class Lease:
 
 
 class LooseNumber(Dumper):
-    """Sends a number without a type, so that it can be compared with a text, as in SQLite; a truth value is 0 or 1."""
+    """Sends a number without a type, for comparisons with texts as in SQLite; a truth value is 0 or 1."""
 
     oid = 0
 
@@ -68,17 +69,17 @@ class LooseNumber(Dumper):
 
 
 class Rows(RawCursor[TupleRow]):
-    """A cursor that takes a statement without rows for one with none, as SQLite does."""
+    """A cursor that treats a statement without a result as one with no rows, as SQLite does."""
 
     pipeline: Pipeline | None = None
-    """Where the statement stands among others that were sent without waiting for their outcomes."""
+    """The pipeline of statements that were sent without waiting for their outcomes."""
 
     def fetchone(self) -> TupleRow | None:
         """Return the next row, or None."""
         return super().fetchone() if self.has_columns else None
 
     def fetchall(self) -> list[TupleRow]:
-        """Return the rows that are left."""
+        """Return the remaining rows."""
         return super().fetchall() if self.has_columns else []
 
     @property
@@ -89,7 +90,7 @@ class Rows(RawCursor[TupleRow]):
 
     @property
     def rowcount(self) -> int:
-        """How many rows the statement has changed or found."""
+        """The number of rows that the statement has changed or found."""
         self._wait()
         return super().rowcount
 
@@ -99,7 +100,7 @@ class Rows(RawCursor[TupleRow]):
 
 
 def conninfo_of(url: str, process: str) -> str:
-    """Return how to connect to a database; `process` is what the server calls the session."""
+    """Return the connection string of a database; `process` is the server's name for the session."""
     return make_conninfo(url, client_encoding="utf8", application_name=process, **NETWORK)
 
 
@@ -114,9 +115,9 @@ patiently = retry(
 class PostgresSession(Session):
     """One connection, opened by its first use and anew after it was lost; used in one thread.
 
-    What writes takes the lock `writers` first, unless it is `parallel`: statements that look first and then write were
-    written for a database with one writer at a time. `lost` is told when the connection is lost. The statements of a
-    transaction are sent on without waiting, until somebody asks for an outcome or the piece of work ends.
+    A write takes the lock `writers` first, unless the session is `parallel`: statements that look first and then write
+    assume one writer at a time. `lost` is called when the connection is lost. The statements of a transaction are sent
+    without waiting, until one needs an outcome or the piece of work ends.
     """
 
     def __init__(self, conninfo: str, writers: int, lost: Callable[[], None], *, parallel: bool) -> None:
@@ -127,10 +128,10 @@ class PostgresSession(Session):
         self._piped = ExitStack()
         self._begun = False
         self.lease: Lease | None = None
-        """The lease under which the present work is done; None for work that needs no lock of a thread."""
+        """The lease of the present work; None for work that needs no lock of a thread."""
 
     def work(self, work: Callable[["PostgresSession"], T]) -> T:
-        """Do a piece of work. What the server quotes of a row stays out of the error."""
+        """Do a piece of work. The server's quotations of rows stay out of the error."""
         try:
             outcome = work(self)
             self._end_pipeline()
@@ -145,7 +146,7 @@ class PostgresSession(Session):
 
     @property
     def in_transaction(self) -> bool:
-        """See `Session`; a transaction that was lost is there until it is undone."""
+        """See `Session`; a lost transaction is open until its rollback."""
         return self._begun
 
     def execute(self, sql: str, values: Values = (), /) -> Rows:
@@ -168,7 +169,7 @@ class PostgresSession(Session):
         if script.startswith(IMMEDIATE):
             self._started()
             script = script.removeprefix(IMMEDIATE).removeprefix(";")
-        # Several statements in one text are sent by themselves.
+        # Several statements in one text cannot be part of a pipeline.
         self._end_pipeline()
         self._do(lambda rows: rows.execute(translated(script).sql))
 
@@ -231,7 +232,7 @@ class PostgresSession(Session):
         return rows
 
     def _opened(self) -> psycopg.Connection[TupleRow]:
-        if self._connection is None or self._connection.closed:
+        if self._connection is None or self._connection.closed or (not self._begun and _was_ended(self._connection)):
             if self._begun:
                 raise Lost("the connection was lost in a transaction")
             self._connection = self._connect()
@@ -245,3 +246,15 @@ class PostgresSession(Session):
             connection.adapters.register_dumper(kind, LooseNumber)
         connection.execute(SETTINGS + ("SET synchronous_commit = off" if self._parallel else ""))
         return connection
+
+
+def _was_ended(connection: psycopg.Connection[TupleRow]) -> bool:
+    """Tell whether the server has ended an idle connection, as a restarting server does."""
+    heard = select.poll()
+    heard.register(connection.fileno(), select.POLLIN)
+    try:
+        while heard.poll(0):
+            connection.pgconn.consume_input()
+    except psycopg.OperationalError:
+        connection.close()
+    return connection.closed

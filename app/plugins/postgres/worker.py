@@ -1,4 +1,4 @@
-"""A worker: plays turns that doors have handed on, several at a time, until it is stopped."""
+"""A worker: it plays the turns from doors, several at a time, until it is stopped."""
 
 import asyncio
 import logging
@@ -14,26 +14,26 @@ from agents.events import Error, Event
 from app.assistant import Assistant
 from app.plugins.postgres.queue import PLAY, QUEUE, STOPS, EventPage, JobQueue, TakenTurn
 from app.process.exit_codes import STORAGE
-from app.process.tasks import Beside, cancel, wait_for_event
+from app.process.tasks import BackgroundTask, cancel, wait_for_event
 
 LOG = logging.getLogger(__name__)
 POLL = 0.1
-"""Seconds between two looks for turns: the end of a turn wakes nobody who waits for its thread."""
+"""Seconds between two looks for turns: the end of a turn does not wake the next one of its thread."""
 BEAT, SILENCE = 1.0, 6.0
-"""Seconds between two signs of life, and without one until the turns of a worker are given to others."""
+"""Seconds between two signs of life, and seconds without one until a worker's turns are given to others."""
 DRAIN = 10.0
-"""Seconds that running turns have to end when the worker is stopped; then they are given to others."""
+"""Seconds for the running turns of a stopped worker; the unfinished ones are then given to others."""
 AGAIN = 1
-"""Seconds until a turn is played again whose database failed or whose worker stops, and until a lost queue is used."""
+"""Seconds until the next try of a turn after a failed database or a stopped worker, and of a lost queue."""
 PACE = 0.03
-"""Seconds between two writes of what a model says: a door is told some thirty times a second, at most."""
+"""Seconds between two writes of a model's tokens: a door gets some thirty writes a second, at most."""
 STOP_AGAIN = 0.05
-"""Seconds until an answer that has not begun is told again to stop."""
+"""Seconds until the next order to stop an answer that has not begun."""
 MOST_ATTEMPTS = 50
-"""How often a turn is begun; one that has killed so many workers is not played again."""
+"""The most attempts at a turn; a turn that has killed so many workers is not played again."""
 
 
-class Worker(Beside):
+class Worker(BackgroundTask):
     """Plays up to `most` turns at a time."""
 
     def __init__(self, assistant: Assistant, queue: JobQueue, most: int) -> None:
@@ -43,7 +43,7 @@ class Worker(Beside):
         queue.tasks.task(name=PLAY, queue=QUEUE, retry=RetryStrategy(wait=AGAIN))(self._play)
 
     async def run(self) -> None:
-        """Play until cancelled; then let the running turns end, for a while."""
+        """Play until cancelled; then wait for the running turns, for `DRAIN` seconds."""
         async with self._queue.listener(STOPS, self._heard), _Rescue(self._assistant, self._queue):
             while True:
                 try:
@@ -78,7 +78,7 @@ class Worker(Beside):
             await cancel([self._stopping.pop(request)] if request in self._stopping else [])
 
     async def _played(self, taken: TakenTurn, outlet: "Outlet") -> bool:
-        """Play a turn; False if it failed for a fault of ours. Raises DatabaseError: it is to be played again."""
+        """Play a turn; False if it failed by a fault of ours. Raises DatabaseError: the turn must be played again."""
         if taken.attempt > MOST_ATTEMPTS:
             LOG.error("thread %s: a message was begun %d times; it is left", taken.turn.thread, MOST_ATTEMPTS)
             return False
@@ -96,7 +96,7 @@ class Worker(Beside):
         return True
 
     def _heard(self, request: str) -> None:
-        """Stop an answer that is made here; look after all of them if something may have been missed."""
+        """Stop a running answer of this worker; check all of them if orders may have been missed."""
         for playing in self._playing if not request else self._playing & {request}:
             if playing not in self._stopping or self._stopping[playing].done():
                 self._stopping[playing] = asyncio.create_task(self._stop(playing))
@@ -110,7 +110,7 @@ class Worker(Beside):
 
 
 class Outlet:
-    """Writes the events of a turn, those that come close together at once."""
+    """Writes the events of a turn; events that come close together are one write."""
 
     def __init__(self, queue: JobQueue, taken: TakenTurn) -> None:
         self._queue, self._taken = queue, taken
@@ -119,12 +119,12 @@ class Outlet:
         self._last: Literal["over", "failed"] = "over"
 
     def put(self, event: Event) -> None:
-        """Have an event written."""
+        """Take an event for the next write."""
         self._events.append(event)
         self._news.set()
 
     def end(self, is_well: bool) -> None:
-        """Have the rest written."""
+        """End the turn's events; the rest is written, with its state."""
         self._last = "over" if is_well else "failed"
         self._end.set()
         self._news.set()
@@ -143,7 +143,7 @@ class Outlet:
                 await wait_for_event(self._end, PACE)
 
 
-class _Rescue(Beside):
+class _Rescue(BackgroundTask):
     """Looks for the turns of dead workers."""
 
     def __init__(self, assistant: Assistant, queue: JobQueue) -> None:
@@ -154,7 +154,7 @@ class _Rescue(Beside):
         while True:
             await asyncio.sleep(BEAT)
             try:
-                # Two workers that hand the same turn on would have it played twice.
+                # A turn that two workers hand on would be played twice.
                 async with self._locks.hold("\0stalled turns"):
                     await self._queue.hand_on_stalled(SILENCE)
             except DatabaseError as fault:

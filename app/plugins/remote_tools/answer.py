@@ -1,4 +1,4 @@
-"""Make a tool of what a file says of it, and results of what its service or server answers.
+"""Make a tool from its description in a file, and results from the answers of its service or server.
 
 A result holds the object, the view, or the candidates of a choice.
 """
@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from agents.events.views import KINDS, LONGEST_FIELD, MOST_ENTRIES, Notice, View, is_web, read_view
 from agents.language.identifiers import MARK, Schema
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from agents.toolkit.descriptions import Texts, parameters, with_texts
 from agents.toolkit.questions import one_line
 from agents.toolkit.result import Answer, Option, Refused, TooMany, choice, request, result
@@ -27,14 +27,14 @@ from prompts import sentence
 
 LOG = logging.getLogger(__name__)
 phrase = partial(sentence, "remote_tools/phrases")
-LONGEST_REASON = 500  # Characters of a refusal that a model is told.
-DEEPEST = 40  # Levels of an answer; one that is nested deeper is refused.
+LONGEST_REASON = 500  # Characters of a refusal that a model reads.
+DEEPEST = 40  # Levels of an answer; a deeper one is refused.
 LONGEST_LABEL = 200
 SLOT = re.compile(r"\{(\w+(?:\.\w+)*)\}")
 
 
 class NoAnswer(Exception):
-    """Tells the operator why there is no answer. With `again` another try may bring one, after `pause` seconds."""
+    """There is no answer; the text tells the operator the reason. `again`: a try after `pause` seconds may help."""
 
     def __init__(self, reason: str, *, again: bool = False, pause: float | None = None) -> None:
         super().__init__(reason)
@@ -53,7 +53,7 @@ def tool_of(
 ) -> BaseTool:
     """Return a tool that runs `call`; a model sees its name, description, arguments and result schema.
 
-    `foreign`: whether the service or server says so of its answers.
+    `foreign`: whether the answers of the service or server may hold text that others wrote.
     """
     tool = StructuredTool.from_function(
         coroutine=call,
@@ -85,7 +85,7 @@ def tool_of(
 
 
 def _is_open(schema: Schema) -> bool:
-    """Tell whether a schema of arguments leaves a model free to put data of its own into one of them."""
+    """Tell whether a schema of arguments allows a model any data of its own in one of them."""
     return any(_is_free(rule) for rule in schema.get("properties", {}).values())
 
 
@@ -101,10 +101,10 @@ def _is_free(rule: object) -> bool:
 
 
 def answer_of(tool: ToolSpec, body: object, lang: str, words: str = "") -> Answer:
-    """Return the result that the body of a good answer holds; `words` are the text for an answer without data.
+    """Return the result in the body of a good answer; `words` are the text of an answer without data.
 
     Raises:
-        NoAnswer: the answer differs from what the file says.
+        NoAnswer: the answer differs from the file's description.
         TooMany: there is too much to choose from, and the model can narrow it down.
     """
     data = find(tool.result.object, body)
@@ -129,7 +129,7 @@ def answer_of(tool: ToolSpec, body: object, lang: str, words: str = "") -> Answe
 
 
 def find(path: str, data: object) -> object:
-    """Return what a JMESPath expression finds in data.
+    """Return the value of a JMESPath expression in data.
 
     Raises:
         NoAnswer: the data is of another shape than the expression needs.
@@ -142,7 +142,7 @@ def find(path: str, data: object) -> object:
 
 
 def fill(template: str, data: object) -> str:
-    """Return a template with values of an object in place of its `{name}`s; what is missing is left empty."""
+    """Return a template with values of an object in place of its `{name}`s; a missing value is left empty."""
     paths = {slot: ".".join(f'"{name}"' for name in slot.split(".")) for slot in SLOT.findall(template)}
     return SLOT.sub(lambda slot: _worded(jmespath.search(paths[slot[1]], data)), template)
 
@@ -223,7 +223,7 @@ def _worded(value: object) -> str:
 
 
 def refusal(spec: ToolSpec, tool: str, body: object, code: str, lang: str) -> Refused:
-    """Return the error that a refused tool raises: with the reason in `body`, else with the bare `code`."""
+    """Return the error of a refused call: with the reason in `body`, else with the bare `code`."""
     try:
         reason = find(spec.errors.message, body)
     except NoAnswer:
@@ -233,7 +233,7 @@ def refusal(spec: ToolSpec, tool: str, body: object, code: str, lang: str) -> Re
 
 
 def notice(spec: ToolSpec, lang: str) -> Notice | None:
-    """Return what the user is shown when a call fails."""
+    """Return the notice to the user on a failed call; None if the file has none."""
     text = text_in(spec.errors.notice, lang)
     return Notice(message=text, level="error") if text else None
 

@@ -1,7 +1,7 @@
 """HTTP tools: make the request of a call, send it, and read the answer.
 
-Values can change the path, query, headers and body of a request, never where it goes. The exchange is bounded in time,
-size, kind and number of tries.
+Values can change the path, query, headers and body of a request, never its host. The exchange is limited in time, size,
+kind and number of tries.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from tenacity import (
 )
 
 from agents.sources.web.ssrf import BodyRefused, guarded_client, policy_of, read_body
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from agents.toolkit.context import Runtime
 from agents.toolkit.result import Answer, Failed, Misused
 from app.plugins.remote_tools.answer import NoAnswer, answer_of, is_shallow, notice, refusal, tool_of
@@ -135,7 +135,7 @@ def request_of(tool: HttpTool, service: RemoteService, args: Mapping[str, object
 
 
 def write_key(tool: str, key: tuple[str, ...], args: Mapping[str, object], runtime: Runtime) -> str:
-    """Return what tells a service that a write is the same one: the values of its key, or the call itself."""
+    """Return the idempotency key of a write: a digest of the values of its key, or of the call itself."""
     context = runtime.context
     # A service that never forgets a key would answer next month's write with this one's outcome.
     mark = context.ledger.mark() if context.ledger else ""
@@ -145,7 +145,7 @@ def write_key(tool: str, key: tuple[str, ...], args: Mapping[str, object], runti
 
 
 def _segment(name: str, value: object, tool: HttpTool, runtime: Runtime) -> str:
-    """Write a value into the path: as one part, or as several where the file allows slashes."""
+    """Return a value for the path: as one part, or as several where the file allows slashes."""
     text = _plain(value)
     # Many servers decode a path before they read it, so even an escaped slash would lead elsewhere.
     bare = re.sub("%(?:25)+", "%", text).lower()
@@ -153,7 +153,7 @@ def _segment(name: str, value: object, tool: HttpTool, runtime: Runtime) -> str:
     leads_away = any(part.replace("%2e", ".") in ("", ".", "..") for part in parts)
     if leads_away or (len(parts) > 1 and not tool.parameters[name].slashes) or not text.isprintable():
         if not tool.parameters[name].is_the_models:
-            # No model can mend this, and no model may see it.
+            # A model can neither mend this value nor may it see it.
             raise Failed
         lang = runtime.state["lang"]
         raise Misused(phrase("tool_arguments", lang, tool=tool.name, problem=f"{text!r} cannot stand in an address"))
@@ -185,14 +185,14 @@ def _nested(values: Mapping[str, object]) -> Json:
 
 
 Reply = tuple[int, object]
-"""What a service answered: the status, and the JSON of the body (None: an empty one)."""
+"""A service's answer: the status, and the JSON of the body (None: an empty one)."""
 
 
 async def exchange(client: httpx.AsyncClient, service: RemoteService, request: Request, tries: int) -> Reply:
-    """Return the answer to a request: a good one, or one that says what is wrong with the request (4xx).
+    """Return the answer to a request: a good one, or one about a fault of the request (4xx).
 
     Raises:
-        NoAnswer: there was none that can be used.
+        NoAnswer: there was no usable answer.
     """
     retrying = AsyncRetrying(
         retry=retry_if_exception(lambda error: isinstance(error, NoAnswer) and error.again),
@@ -204,7 +204,7 @@ async def exchange(client: httpx.AsyncClient, service: RemoteService, request: R
 
 
 def _pause(state: RetryCallState) -> float:
-    """Return the seconds before the next try: the service's own number, else each time twice as many."""
+    """Return the seconds before the next try: the service's own number, else twice as many each time."""
     error = state.outcome and state.outcome.exception()
     if isinstance(error, NoAnswer) and error.pause is not None:
         return error.pause
@@ -225,7 +225,7 @@ async def _try_once(client: httpx.AsyncClient, service: RemoteService, request: 
 
 
 async def _sent(client: httpx.AsyncClient, service: RemoteService, request: Request) -> Reply:
-    # An answer that is packed could grow beyond any bound in one step.
+    # A packed answer could grow beyond any bound in one step.
     headers = {"Accept": "application/json", "Accept-Encoding": "identity", **request.headers}
     async with client.stream(request.method, request.url, headers=headers, content=request.body) as response:
         status = response.status_code

@@ -1,4 +1,4 @@
-"""MCP tools: the servers' descriptions, cleaned, bounded and compared with the file, and the calls to them."""
+"""MCP tools: the servers' descriptions, cleaned, cut and compared with the file, and the calls to the servers."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from mcp.types import CallToolResult, EmbeddedResource, Tool
 from agents.errors import ConfigError
 from agents.language.identifiers import MARK, Schema, resolved
 from agents.language.text.clean import clean
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from agents.toolkit.argument_forms import received
 from agents.toolkit.context import Runtime
 from agents.toolkit.descriptions import translation_of
@@ -32,7 +32,7 @@ LONGEST_DESCRIPTION = 1_000  # Characters of a server's own words on a tool.
 LONGEST_PART = 300  # Characters of its words on a parameter, and of a name or a value in a schema.
 LARGEST_SCHEMA = 20_000  # Characters of a schema as JSON.
 MOST_VALUES = 200  # Values that a schema lists, and parts that it combines.
-DEEPEST = 40  # Levels of a schema; a model is shown fewer.
+DEEPEST = 40  # Levels of a schema; a model sees fewer.
 Several = TypeVar("Several", bound=Collection[object])
 TEXTS = ("title", "description")
 BY_NAME = ("properties", "$defs", "definitions")
@@ -57,10 +57,10 @@ async def open_servers(
 ) -> AsyncIterator[list[OfferedTool]]:
     """Hold the servers of a file during the block; yield their tools.
 
-    `absent` is told of a server that is not there, `unfit` of a tool that no model can be shown; both are left out.
+    `absent` gets the fault of a missing server, `unfit` that of a tool that no model can take; both are left out.
 
     Raises:
-        ConfigError: a server does not offer what the file takes.
+        ConfigError: a server does not offer a tool of the file.
     """
     async with AsyncExitStack() as stack:
         offers: list[OfferedTool] = []
@@ -88,7 +88,7 @@ async def open_servers(
                 except ConfigError:
                     raise
                 except Exception as odd:
-                    # A schema that nobody thought of costs the server's other tools nothing.
+                    # An odd schema must not cost the server its other tools.
                     unfit(fault(name, where, str(odd) if isinstance(odd, ValueError) else f"its schema ({odd!r:.200})"))
                     continue
                 offers.append(OfferedTool(server.speaker, made_tool, where, fingerprint(offered[offered_name], spec)))
@@ -141,16 +141,16 @@ def _parsed(text: str) -> object:
 
 
 def _words(answer: CallToolResult) -> str:
-    """Return the texts of an answer, and the names of the kinds of everything else."""
+    """Return the texts of an answer, and the kinds of its other parts."""
     blocks = [block.resource if isinstance(block, EmbeddedResource) else block for block in answer.content]
     return "\n".join(getattr(block, "text", f"({getattr(block, 'type', 'file')})") for block in blocks)
 
 
 def trimmed(tool: Tool) -> Tool:
-    """Return a tool with the texts that a model may read: clean, cut, and none in keywords that check nothing.
+    """Return a tool with texts for a model: clean, cut, and without keywords that check nothing.
 
     Raises:
-        ValueError: a schema is too large, or has a name or a value that cannot be shown.
+        ValueError: a schema is too large, or has a name or a value that no model can take.
     """
     return tool.model_copy(
         update={
@@ -163,7 +163,7 @@ def trimmed(tool: Tool) -> Tool:
 
 
 def fingerprint(tool: Tool, spec: ServerTool) -> str:
-    """Return a mark that changes when the server changes the tool's words, unless `spec` has them, or its forms."""
+    """Return a fingerprint that changes with the server's schemas, and with its description unless `spec` has one."""
     described = [spec.description.get(FALLBACK) or tool.description, tool.inputSchema, tool.outputSchema]
     return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
 
@@ -193,7 +193,7 @@ def _trimmed(schema: object, left: int) -> object:
         elif keyword in VALUES:
             bounded[keyword] = _unchanged(value)
         elif keyword in UNTOLD:
-            # A model is told nothing of it; that there was such a rule is told by `check`.
+            # The model does not see the rule; `check` reports that there was one.
             bounded[keyword] = {}
     return bounded
 
@@ -214,10 +214,10 @@ def _unchanged(value: object) -> object:
 
 
 def check_fits(file: str, where: str, tool: Tool, spec: ServerTool) -> None:
-    """Hold what the file says of a tool against what the server says.
+    """Compare a file's description of a tool with the server's.
 
     Raises:
-        ConfigError: the file names what the server's tool does not have, or sets what cannot hold it.
+        ConfigError: the file names a part that the server's tool does not have, or that cannot hold the file's value.
     """
     own = tool.inputSchema.get("properties", {})
     there_are = f"it has {', '.join(own) or 'none'}"
@@ -237,7 +237,7 @@ def check_fits(file: str, where: str, tool: Tool, spec: ServerTool) -> None:
 
 
 def arguments(tool: Tool, spec: ServerTool) -> Json:
-    """Return the schema of what the model gives: without what the system sets, identifiers marked."""
+    """Return the schema of the model's arguments: without the system's values, and with identifiers marked."""
     schema = tool.inputSchema
     shown = {name: body for name, body in schema.get("properties", {}).items() if name not in spec.hidden}
     for name, parameter in spec.parameters.items():
@@ -250,7 +250,7 @@ def arguments(tool: Tool, spec: ServerTool) -> Json:
 
 
 def result(tool: Tool, spec: ServerTool) -> Schema | None:
-    """Return the schema of what the model reads: the file's, else the read part of the server's."""
+    """Return the schema of the result for the model: the file's, else the read part of the server's."""
     if spec.result.schema_ is not None:
         return spec.result.schema_
     schema = _marked(tool.outputSchema, spec.result.opaque)

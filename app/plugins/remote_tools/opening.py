@@ -1,4 +1,4 @@
-"""Opens the tools that the files of an operator describe."""
+"""Opens the tools from the files of an operator."""
 
 import os
 from collections.abc import AsyncIterator
@@ -10,8 +10,8 @@ from pathlib import Path
 from agents.plugin import Report
 from agents.toolkit.descriptions import from_source
 from agents.toolkit.handover_tools import FILL_FORM
-from agents.toolkit.shelf import FINDING, bound_tools
 from agents.toolkit.speaker import Speaker, Speakers
+from agents.toolkit.tool_search import FINDING, bound_tools
 from app.plugins.remote_tools import RemoteToolsSettings
 from app.plugins.remote_tools.files import HttpFile, McpFile
 from app.plugins.remote_tools.http import http_tools
@@ -54,7 +54,7 @@ def _with_tool(file: str, speakers: Speakers, offer: OfferedTool) -> Speakers:
     if offer.speaker not in (names := [speaker.name for speaker in speakers]):
         problem = f"there is no {offer.speaker!r}; there are {', '.join(names)}"
         raise fault(file, f"{offer.where}.speaker", problem)
-    # What is on a shelf is not bound.
+    # Tools unbound are not bound.
     taken = {tool.name for speaker in speakers for tool in (*speaker.tools, *bound_tools(speaker, speakers))}
     if offer.tool.name in taken | {FILL_FORM, *FINDING}:
         raise fault(file, offer.where, "there is another tool of this name")

@@ -1,4 +1,4 @@
-"""The pages of a person in the assistant's place: who calls, what was said, an answer, and the way back."""
+"""The pages of a person in the assistant's place: calls, conversations, an answer, and the handback."""
 
 import hashlib
 from pathlib import Path
@@ -15,59 +15,49 @@ from agents.memory.inbox import TranscriptLine
 from agents.memory.thread_list import MOST_LISTED, thread_page
 from app.assistant import Assistant
 from app.doors.http.exchange import LAST_EVENT, PathName, Served, audited, caller, having
-from app.doors.http.page.drawing import Drawing
-from app.doors.http.page.guard import LASTS, Language, PageRoute, Visiting, links, new_router
-from app.doors.http.page.markup import draw as draw_of_page
-from app.doors.http.page.markup import drawn, make_templates
-from app.doors.http.page.router import VERSION, NewId, Sent
+from app.doors.http.pages.drawing import AnswerRenderer
+from app.doors.http.pages.guard import LASTS, Language, PageRoute, Visiting, links, new_router
+from app.doors.http.pages.markup import draw as draw_of_page
+from app.doors.http.pages.markup import make_draw
+from app.doors.http.pages.paths import VERSION, NewId, Sent
 from app.plugins.seat.paths import person
 from app.plugins.seat.place import Operator as Person
 from app.plugins.seat.place import Seat
 from app.plugins.seat.seats import LONGEST_NAME, Seats, named, take_seat
 from app.presentation.listing import first_line
-from prompts import sentence, table
+from prompts import sentence
 
 MOST_LINES = 200
-"""Lines of a conversation that are shown."""
+"""The most shown lines of a conversation."""
 SEAT = "/seat"
 SCOPE = "operate"
 NAME = "dialogs_operator"
-"""The cookie with the name by which users see whoever sits at this browser."""
+"""The cookie with the name of this browser's operator, for users."""
 NEWS = {"HX-Trigger": "seat-news"}
-"""Lets the page ask at once for what was said."""
+"""The header that makes the page ask at once for new lines."""
 
-TEMPLATES = make_templates(Path(__file__).parent / "templates")
-
-
-def draw(name: str, lang: str, /, **values: object) -> Markup:
-    """Return a template of the seat, or of the page, as HTML."""
-    own = table("seat/page", lang)
-
-    def text(key: str, **facts: object) -> str:
-        return sentence("seat/page" if key in own else "page", key, lang, **facts)
-
-    return drawn(TEMPLATES, name, lang, text, **values)
+draw = make_draw(Path(__file__).parent / "templates", "seat/page")
 
 
 def link(lang: str) -> tuple[str, str]:
-    """Return the address and the name of the pages, for the menu of whoever operates."""
+    """Return the address and the name of the pages, for an operator's menu."""
     return SEAT, sentence("seat/page", "seat", lang)
 
 
 def offer(assistant: Assistant, lang: str) -> tuple[str, str] | None:
-    """Return what a user can say by a button of the page, and the button's label; None where nobody can be called."""
+    """Return the command of the page's button that calls a person, and its label; None where nobody can be called."""
     return ("/person", sentence("seat/page", "call", lang)) if assistant.services.get(Seats).wait else None
 
 
 class WaitingRow(NamedTuple):
-    """What the list tells of a conversation that a person holds, or to which one is called."""
+    """A row of the list, on a conversation that a person holds, or to which one is called."""
 
     holder: str = ""
     reason: str = ""
     minutes: int | None = None
-    """How long somebody has waited; None if nobody does."""
+    """The minutes of somebody's wait; None if nobody waits."""
     ring: str = ""
-    """What the page rings for, once; empty if whoever looks has nothing to do."""
+    """The identity of the row's ring, which the page rings once; empty if this operator has nothing to do."""
 
 
 class SeatRoute(PageRoute):
@@ -80,7 +70,7 @@ router = new_router(SeatRoute, SEAT)
 
 
 def _operator(request: Request, visitor: Visiting) -> Person:
-    """Return who the person is. Raises HTTPException: the key may not operate."""
+    """Return the operator. Raises HTTPException: the key may not operate."""
     request.state.key = having(visitor, "operate")
     return person(visitor, unquote(request.cookies.get(NAME, ""))[:LONGEST_NAME] or None)
 
@@ -89,13 +79,13 @@ Operator = Annotated[Person, Depends(_operator)]
 
 
 class ListQuery(BaseModel):
-    """What a list is asked for: the open conversation, words that are looked for, and where the page begins."""
+    """A request for the list: the open conversation, the searched words, and the beginning of the page."""
 
     here: str = Field(default="", max_length=400)
     query: str = Field(default="", max_length=200)
     before: int | None = Field(default=None, ge=0, le=LAST_EVENT)
     mark: str = Field(default="", max_length=12)
-    """Of the list that the page shows."""
+    """The mark of the list that the page shows."""
 
 
 @router.get("")
@@ -108,7 +98,7 @@ async def seat(request: Request, operator: Operator, lang: Language, assistant: 
 async def listed(
     operator: Operator, lang: Language, assistant: Served, query: Annotated[ListQuery, Query()]
 ) -> Response:
-    """Return the calls, who holds what, and a page of the other conversations, unless the page shows just that."""
+    """Return calls, held conversations, and a page of the others, unless the browser shows just that."""
     drawn = await _listed(assistant, lang, operator, query)
     return Response(status_code=204) if query.mark == _mark(drawn) else HTMLResponse(_marked(drawn))
 
@@ -117,7 +107,7 @@ async def listed(
 async def rename(
     request: Request, operator: Operator, visitor: Visiting, form: Sent, lang: Language, assistant: Served
 ) -> Response:
-    """Let users see whoever sits at this browser by another name; without one by that of the key."""
+    """Change the name of this browser's operator for users; an empty name is that of the key."""
     name = form.fields.get("name", "").strip()
     try:
         renamed = person(visitor, named(Person(name, "")).name if name else None)
@@ -144,7 +134,7 @@ async def log(
     assistant: Served,
     after: Annotated[int, Query(ge=0, le=LAST_EVENT)] = 0,
 ) -> Response:
-    """Return what was said behind a row, to be added to what stands there; nothing if that is all."""
+    """Return the lines behind a row, for the end of the page's log; nothing if there are none."""
     lines = await assistant.memory.transcript.lines(thread, after=after, limit=MOST_LINES)
     if not lines:
         return Response(status_code=204)
@@ -153,7 +143,7 @@ async def log(
 
 @router.post("/talk/{thread}/take", dependencies=[Depends(_operator), audited("seat_taken")])
 async def take(thread: PathName, operator: Operator, form: Sent, lang: Language, assistant: Served) -> Response:
-    """Take a conversation over; one that somebody else holds is shown with that name."""
+    """Take a conversation over; that of another holder is shown with the holder's name."""
     try:
         await take_seat(assistant, thread, operator, force="force" in form.fields)
     except UsageError:
@@ -183,6 +173,7 @@ async def _page(request: Request, assistant: Assistant, lang: str, operator: Per
     if thread and not lines:
         raise HTTPException(404)
     facts: dict[str, object] = {"thread": thread, "operator": operator, "version": VERSION}
+    facts["homes"] = links(request, caller(request), "home", lang)
     facts["listed"] = _marked(await _listed(assistant, lang, operator, ListQuery(here=thread)))
     if thread:
         facts["title"] = next((line.text for line in lines if line.role == "user"), thread)
@@ -212,7 +203,7 @@ def _mark(drawn: Markup) -> str:
 
 
 def _marked(drawn: Markup) -> Markup:
-    """Return the list with what tells it from another one, so that it stays while somebody clicks into it."""
+    """Return the list with its mark, so that an unchanged list stays while somebody clicks into it."""
     return drawn + Markup('<input type="hidden" name="mark" value="{}">').format(_mark(drawn))
 
 
@@ -221,15 +212,15 @@ def _waiting(seat: Seat | None, operator: Person, now_ms: int) -> WaitingRow:
         return WaitingRow()
     since_ms = seat.waits_ms if seat.holder else seat.since_ms
     minutes = None if since_ms is None else max(0, now_ms - since_ms) // 60_000
-    # A call is for everybody, an unanswered message for whoever holds the conversation.
+    # A call is for everybody, an unanswered message for the holder of the conversation.
     is_own = since_ms is not None and seat.holder_id in ("", operator.id)
     return WaitingRow(seat.holder or "☎", seat.reason, minutes, f"{seat.thread} {since_ms}" if is_own else "")
 
 
 async def _foot(assistant: Assistant, thread: str, operator: Person, lang: str) -> Markup:
-    """Draw what a person can do with a conversation."""
+    """Draw the controls of a conversation."""
     seat = await assistant.services.get(Seats).of(thread)
-    # Somebody else may have the same name.
+    # Another operator may have the same name.
     is_own = bool(seat and seat.holder_id == operator.id)
     return draw("seat_foot", lang, seat=seat, is_own=is_own, address=_address(thread))
 
@@ -238,13 +229,13 @@ def _said(lines: list[TranscriptLine], lang: str) -> Markup:
     def line_drawn(line: TranscriptLine) -> Markup:
         if line.role == "user":
             return draw_of_page("heard", lang, text=line.text, source=line.metadata.get("source", ""), beside=[])
-        return Drawing(line.speaker, lang, is_past=True).past([line])
+        return AnswerRenderer(line.speaker, lang, is_past=True).past([line])
 
     return Markup().join(map(line_drawn, lines))
 
 
 def _news(thread: str, lines: list[TranscriptLine], lang: str, *, is_added: bool = False) -> Markup:
-    """Draw what asks for what is said behind these lines."""
+    """Draw the element that asks for the lines behind these."""
     return draw("seat_news", lang, address=_address(thread), row=lines[-1].row, is_added=is_added)
 
 

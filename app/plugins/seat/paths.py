@@ -1,4 +1,4 @@
-"""The paths of people in the assistant's place: calls, and for whoever operates take-over, answers and hand-back."""
+"""The paths of people in the assistant's place: calls, and for operators take-over, answers and handback."""
 
 import uuid
 from typing import Annotated, Any, Literal
@@ -16,7 +16,7 @@ from prompts import FALLBACK
 
 router = APIRouter(responses=FAULTS, dependencies=[allowed("talk")])
 UNNAMED = "operator"
-"""What a person is called who gives no name, and whose key has none."""
+"""The name of a person who gives none, and whose key has none."""
 
 
 class SeatView(BaseModel):
@@ -26,45 +26,45 @@ class SeatView(BaseModel):
     user: str
     lang: str
     caller: Literal["user", "assistant", "observer"] | None
-    """Who called for a person; null if one came unasked."""
+    """The caller of a person; null if one came unasked."""
     reason: str
     since_ms: int
     holder: str | None
     """The person who holds the thread; null while the call waits."""
     waits_ms: int | None
-    """When the user wrote what is not answered yet."""
+    """The time of the user's first unanswered message."""
 
 
 class Sitting(Body):
-    """Who takes a thread over."""
+    """The take-over of a thread."""
 
     operator: Name | None = None
-    """What the user sees; left out: the name of the key."""
+    """The operator's name for the user; left out: the name of the key."""
     force: bool = False
-    """Whether it is taken from another person who holds it."""
+    """Whether to take the thread from another person who holds it."""
 
 
-class Leaving(Sitting):
-    """Who hands a thread back, with a note that the assistant reads."""
+class HandbackBody(Sitting):
+    """The handback of a thread, with a note that the assistant reads."""
 
     note: Annotated[str, Field(max_length=LONGEST_NOTE)] = ""
 
 
-SITTING, LEAVING = Sitting(), Leaving()
-"""What a request says that has no body."""
+SITTING, HANDBACK = Sitting(), HandbackBody()
+"""The bodies of requests without one."""
 
 
 class Words(Body):
-    """What a person says to the user."""
+    """A person's message to the user."""
 
     text: Annotated[str, Field(min_length=1, max_length=20_000)]
     id: Name | None = None
-    """The same id again says it once."""
+    """The same id again sends nothing twice."""
     operator: Name | None = None
 
 
 class PersonCall(Body):
-    """Why a person is called, and to whom."""
+    """A call for a person: its reason, and its user."""
 
     reason: Annotated[str, Field(max_length=LONGEST_REASON)] = ""
     user: Name | None = None
@@ -81,12 +81,12 @@ async def seats(key: Operator, assistant: Served) -> dict[str, list[SeatView]]:
 
 @router.put("/threads/{thread}/seat", dependencies=[audited("seat_taken")])
 async def take(key: Operator, thread: Known, assistant: Served, body: Sitting = SITTING) -> SeatView:
-    """Take a thread over; waits for the answer that is being made by another process."""
+    """Take a thread over; waits for a running answer of another process."""
     return _view(await take_seat(assistant, thread, person(key, body.operator), force=body.force))
 
 
 @router.delete("/threads/{thread}/seat", dependencies=[audited("seat_left")])
-async def hand_back(key: Operator, thread: Known, assistant: Served, body: Leaving = LEAVING) -> dict[str, bool]:
+async def hand_back(key: Operator, thread: Known, assistant: Served, body: HandbackBody = HANDBACK) -> dict[str, bool]:
     """Give a thread back to the assistant."""
     await assistant.services.get(Seats).hand_back(thread, person(key, body.operator), body.note, force=body.force)
     return {"handed_back": True}
@@ -125,6 +125,6 @@ def _view(seat: Seat) -> SeatView:
 
 
 def person(key: Key, name: str | None = None) -> Person:
-    """Return who operates: the key's name and, where several people share a key, the name that is given."""
+    """Return the operator: the key's name or, where several people share a key, the given name."""
     id = f"key {key.name}"
     return Person(name or key.name or UNNAMED, id if name in (None, key.name) else f"{id}: {name}")

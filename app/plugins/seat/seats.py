@@ -1,6 +1,6 @@
-"""The seats in SQLite: calls, take-overs, the person's words on their way to the doors, and what waits too long.
+"""The seats in the database: calls, take-overs, the person's messages on their way to the doors, and late messages.
 
-A step is one transaction, with the lines of the transcript that tell of it, while its thread is held.
+A step is one transaction, with its lines of the transcript, while its thread is held.
 """
 
 import uuid
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 TABLES = Tables(
     "seat",
-    (
-        """CREATE TABLE seats (
+    {
+        "make_seats": """CREATE TABLE seats (
         thread TEXT PRIMARY KEY, user TEXT NOT NULL, lang TEXT NOT NULL, caller TEXT, reason TEXT NOT NULL,
         since_ms INTEGER NOT NULL, holder TEXT NOT NULL, waits_ms INTEGER, reminded_ms INTEGER,
         holder_id TEXT NOT NULL);
@@ -41,9 +41,9 @@ TABLES = Tables(
         CREATE TABLE seat_watches (
         chat INTEGER NOT NULL, thread TEXT NOT NULL, user TEXT NOT NULL, since_ms INTEGER NOT NULL,
         holder TEXT NOT NULL, seen INTEGER NOT NULL, PRIMARY KEY (chat, thread)) WITHOUT ROWID""",
-        """CREATE INDEX seat_posts_thread ON seat_posts (thread);
+        "index_posts": """CREATE INDEX seat_posts_thread ON seat_posts (thread);
         CREATE INDEX seat_posts_user ON seat_posts (user)""",
-    ),
+    },
 )
 COLUMNS = ", ".join(Seat._fields)
 SEATS = f"SELECT {COLUMNS} FROM seats"
@@ -61,7 +61,7 @@ IS_SAID = "SELECT 1 FROM transcript WHERE thread = ? AND message_id = ?"
 SHOWN = "DELETE FROM seat_words WHERE thread = ? AND id = ?"
 IN_PLACE = "(?2 IS NULL OR user = ?2) AND glob(?3, thread)"
 DUE = f"SELECT thread, id, user, at_ms FROM seat_words WHERE at_ms <= ?1 AND {IN_PLACE} ORDER BY number"
-# A message becomes late twice: first the user is told that it waits, then the person's part ends.
+# A message becomes late twice: first the user gets a notice that it waits, then the person's part ends.
 LATE = f"""
 SELECT thread, user, late_ms FROM (
     SELECT thread, user, CASE WHEN holder = '' THEN since_ms + ?4
@@ -76,20 +76,20 @@ HEARD = "UPDATE seat_notes SET message = ?2 WHERE thread = ?1 AND coalesce(messa
 FORGET_HEARD = "DELETE FROM seat_notes WHERE thread = ?1 AND message <> ?2"
 ERASE = ("seats", "seat_words", "seat_notes", "seat_posts", "seat_watches")
 KEPT_MS = 30 * 24 * 3600 * 1000
-"""How long words wait for a door that shows them; the transcript has them for good."""
+"""The time for which messages wait for a door that shows them; the transcript has them for good."""
 NEVER_MS = 1 << 60
 ORIGIN = Origin.OPERATOR.value
 LONGEST_NOTE, LONGEST_REASON, LONGEST_NAME = 4_000, 500, 60
-"""Characters of a note, of the reason of a call, and of a person's name."""
+"""The most characters of a note, of the reason of a call, and of a person's name."""
 
 Outcome = TypeVar("Outcome")
 
 
 class Seats(NoticeSource, Takeover):
-    """Keep who holds which thread, and pass a person's words on to the doors.
+    """Keeps the holders of threads, and passes a person's messages on to the doors.
 
-    `wait` is how many seconds a call, or a user's message, waits until the user is told; 0: nobody can be called.
-    `away` is how many seconds of a message without an answer end the person's part; 0: it never ends so.
+    `wait`: seconds after which the user of a waiting call or message gets a notice; 0: nobody can be called.
+    `away`: seconds of an unanswered message that end the person's part; 0: it never ends that way.
     """
 
     is_stored = True
@@ -98,11 +98,11 @@ class Seats(NoticeSource, Takeover):
         super().__init__(memory.now)
         self.wait, self.away = wait, away
         self._memory = memory
-        self.moved = Late(self)
-        """What has waited too long; a source of the clock beside this one."""
+        self.moved = LateCalls(self)
+        """The late calls and messages; a source of the clock beside this one."""
 
     async def of(self, thread: str) -> Seat | None:
-        """Return the seat of a thread; None if the assistant has it and nobody is called."""
+        """Return the seat of a thread; None if the assistant has it and nobody was called."""
         rows = await self._memory.database.execute(f"{SEATS} WHERE thread = ?", (storable(thread),))
         return Seat(*rows[0]) if rows else None
 
@@ -124,23 +124,23 @@ class Seats(NoticeSource, Takeover):
         return seat.holder if seat else ""
 
     async def met(self, thread: str) -> tuple[str, int]:
-        """Return who holds a thread, empty for the assistant, and how many notes wait there."""
+        """Return the holder of a thread, empty for the assistant, and the number of waiting notes."""
         [(holder, notes)] = await self._memory.database.execute(MET, (storable(thread),))
         return holder, notes
 
     async def observe(self, thread: str, user: str, lang: str, reason: str) -> None:
-        """Call a person because an observer wants one, where people can be called and nobody has called yet."""
+        """Call a person for an observer, where people can be called and there is no call yet."""
         if self.wait and await self.of(thread) is None:
             await self.call(thread, user, lang, "observer", reason)
 
     async def called_since(self, thread: str, at_ms: int) -> str:
-        """Return what to tell the user of a call that an observer has made since then; empty if there is none."""
+        """Return the notice to the user on an observer's call since then; empty if there is none."""
         seat = await self.of(thread)
         is_new = seat is not None and seat.caller == "observer" and not seat.holder and seat.since_ms >= at_ms
         return sentence("seat/phrases", "called", seat.lang) if seat and is_new else ""
 
     async def take(self, thread: str, operator: Operator, lang: str, *, force: bool = False) -> Seat:
-        """Let a person hold a thread from now on, and tell the user; waits for the running turn.
+        """Let a person hold a thread from now on, with a notice to the user; waits for the running turn.
 
         Raises:
             UsageError: nobody has written there, or somebody else holds it, unless it is forced.
@@ -189,7 +189,7 @@ class Seats(NoticeSource, Takeover):
         return await self._step(thread, say)
 
     async def hand_back(self, thread: str, operator: Operator, note: str = "", *, force: bool = False) -> Seat:
-        """Give a thread back to the assistant, which reads the note with the user's next message; tell the user.
+        """Hand a thread back to the assistant, with a notice to the user; it reads the note in its next turn.
 
         Raises:
             UsageError: another person or nobody holds the thread, unless it is forced.
@@ -208,7 +208,7 @@ class Seats(NoticeSource, Takeover):
         return await self._step(thread, hand_back)
 
     async def rename(self, before: Operator, after: Operator) -> None:
-        """Call a person otherwise from now on; what they hold stays theirs."""
+        """Give a person another name from now on; their threads stay theirs."""
         await self._memory.database.execute(RENAME, (*named(after), storable(before.id)))
         self._tell_clocks()
 
@@ -217,7 +217,7 @@ class Seats(NoticeSource, Takeover):
         return bool(await self._memory.database.execute(WITHDRAW, (storable(thread),)))
 
     async def leave(self, thread: str) -> bool:
-        """End a person's part because the user wants the assistant, and say so; False if no person holds the thread."""
+        """End a person's part on the user's wish, with a notice; False if no person holds the thread."""
 
         def leave(database: Session) -> bool:
             seat = _seat(database, thread)
@@ -228,12 +228,12 @@ class Seats(NoticeSource, Takeover):
         return await self._step(thread, leave)
 
     async def note_waiting(self, thread: str) -> None:
-        """Take note that the user has written to the person who holds the thread."""
+        """Note that a message of the user waits for the person who holds the thread."""
         await self._memory.database.execute(WAITS, (self._now_ms(), storable(thread)))
         self._tell_clocks()
 
     async def notes_for(self, thread: str, message: str) -> list[Quoted]:
-        """Return the notes that this message of the user is the first to bring to the assistant.
+        """Return the notes that the assistant reads for the first time with this message of the user.
 
         The same message gets the same notes again until another one is heard.
         """
@@ -245,7 +245,7 @@ class Seats(NoticeSource, Takeover):
             return database.execute(HEARD, place).fetchall()
 
         rows = await self._memory.database.write(read)
-        # The state holds plain data alone, and this is what a quotation is after it was stored.
+        # The state holds plain data only, and this is the stored form of a quotation.
         return [cast(Quoted, {"kind": "handed_back", "by": by, "text": text, "origin": ORIGIN}) for by, text in rows]
 
     async def erase(self, thread: str, users: Collection[str]) -> None:
@@ -256,18 +256,18 @@ class Seats(NoticeSource, Takeover):
                 await self._memory.database.execute(f"DELETE FROM {table} WHERE user = ?", (user,))
 
     async def erase_part(self, thread: str, user: str) -> None:
-        """Delete what there is of one user in a thread of several."""
+        """Delete one user's seats, words and notes in a thread of several."""
         for table in ERASE:
             place = storable(thread), storable(user)
             await self._memory.database.execute(f"DELETE FROM {table} WHERE thread = ? AND user = ?", place)
 
     async def due(self, until_ms: int, user: str | None, threads: str) -> Sequence[Due]:
-        """Return the words that no door has shown yet, in their order."""
+        """Return the messages that no door has shown yet, in their order."""
         rows = await self._memory.database.execute(DUE, (until_ms, user, threads))
         return [Due(id, id, owner, thread, at_ms) for thread, id, owner, at_ms in rows]
 
     async def text_of(self, due: Due, *, is_late: bool) -> str | None:
-        """Return the words as a chat shows them, with the name of who says them; None if they were forgotten."""
+        """Return the text of a message for a chat, with its author's name; None if it was forgotten."""
         lines = await self._memory.transcript.lines(due.thread, message_id=due.key, limit=1)
         if not lines:
             await self.rang(due)
@@ -276,11 +276,11 @@ class Seats(NoticeSource, Takeover):
         return line.text if line.speaker == SUPERVISOR else f"{line.speaker}: {line.text}"
 
     async def rang(self, due: Due) -> None:
-        """Take note that the words were shown."""
+        """Note that the message was shown."""
         await self._memory.database.execute(SHOWN, (storable(due.thread), due.key))
 
     async def unshown(self, thread: str) -> list[str]:
-        """Return the words that no door has shown in a thread, for one that can only answer; they count as shown."""
+        """Return the unshown messages of a thread, for a door that can only answer; they count as shown."""
         waiting = [due for due in await self.due(self._now_ms(), None, "*") if due.thread == thread]
         texts = [await self.text_of(due, is_late=False) for due in waiting]
         for due in waiting:
@@ -288,14 +288,14 @@ class Seats(NoticeSource, Takeover):
         return [text for text in texts if text]
 
     async def late(self, until_ms: int, user: str | None, threads: str) -> Sequence[Due]:
-        """Return the threads in which something waits too long then, earliest first."""
+        """Return the threads in which a call or message will be late by then, earliest first."""
         wait, away = self._ms(self.wait), self._ms(self.away)
         values = until_ms, user, threads, wait, min(wait, away), away
         rows = await self._memory.database.execute(LATE, values)
         return [Due(f"late-{thread}", "", owner, thread, late_ms) for thread, owner, late_ms in rows]
 
     async def end_late(self, thread: str) -> None:
-        """Tell the user of a thread that nobody came, or that a message waits; let the assistant go on if need be.
+        """Send the notice that nobody came, or that a message waits; let the assistant go on if need be.
 
         The caller holds the thread.
         """
@@ -327,7 +327,7 @@ class Seats(NoticeSource, Takeover):
         self._tell(database, seat, sentence("seat/phrases", told, seat.lang, name=seat.holder))
 
     def _tell(self, database: Session, seat: Seat, text: str) -> None:
-        """Tell the user a sentence of our own."""
+        """Send the user a sentence of our own."""
         line = self._line(text, f"seat-{uuid.uuid4().hex}", seat)
         append_told(database, seat.thread, line)
         database.execute(FORGET_OLD, (line.at_ms - KEPT_MS,))
@@ -351,7 +351,7 @@ class Seats(NoticeSource, Takeover):
 
 
 async def take_seat(assistant: "Assistant", thread: str, operator: Operator, *, force: bool = False) -> Seat:
-    """Let a person hold a thread; an answer that is being made in this process is stopped first. See `Seats.take`.
+    """Let a person hold a thread; a running answer of this process is stopped first. See `Seats.take`.
 
     Raises:
         UsageError: nobody has written there, or somebody else holds it, unless it is forced.
@@ -363,8 +363,8 @@ async def take_seat(assistant: "Assistant", thread: str, operator: Operator, *, 
     return await seats.take(thread, operator, lang, force=force)
 
 
-class Late(NoticeSource):
-    """Lets the clock end what waits too long; what the user is told of it comes as words of `Seats`."""
+class LateCalls(NoticeSource):
+    """Lets the clock end late calls and messages; the notices on them are messages of `Seats`."""
 
     is_silent = True
 
@@ -373,20 +373,20 @@ class Late(NoticeSource):
         self._seats = seats
 
     async def due(self, until_ms: int, user: str | None, threads: str) -> Sequence[Due]:
-        """Return the threads in which something waits too long then."""
+        """Return the threads in which a call or message will be late by then."""
         return await self._seats.late(until_ms, user, threads)
 
     async def text_of(self, due: Due, *, is_late: bool) -> str | None:
-        """End what waits in the thread; there is nothing to deliver."""
+        """End the wait in the thread; there is nothing to deliver."""
         await self._seats.end_late(due.thread)
         return None
 
     async def rang(self, due: Due) -> None:
-        """Do nothing: what was ended waits no more."""
+        """Do nothing: an ended wait needs no mark."""
 
 
 def named(operator: Operator) -> Operator:
-    """Return a person with the name as users see it. Raises UsageError if it is empty."""
+    """Return a person with the name for users. Raises UsageError if it is empty."""
     name = " ".join(storable(operator.name).split())[:LONGEST_NAME]
     if not name or name == SUPERVISOR:
         raise UsageError("A person needs a name of their own.")
@@ -399,7 +399,7 @@ def _seat(database: Session, thread: str) -> Seat | None:
 
 
 def _added(database: Session, values: tuple[object, ...]) -> Seat:
-    """Return the seat of a thread, which is made if there is none; the values begin with the thread."""
+    """Return the seat of a thread, a new one if there is none; the values begin with the thread."""
     database.execute(ADD, values)
     return Seat(*database.execute(f"{SEATS} WHERE thread = ?", values[:1]).fetchone())
 

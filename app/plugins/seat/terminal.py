@@ -1,4 +1,4 @@
-"""The terminal of a person in the assistant's place: what is said in a thread as it comes, and a line to answer in."""
+"""The terminal of a person in the assistant's place: the thread's new lines, and a prompt for answers."""
 
 import asyncio
 import uuid
@@ -11,19 +11,19 @@ from agents.memory.inbox import TranscriptLine
 from app.assistant import Assistant
 from app.plugins.seat.place import Operator
 from app.plugins.seat.seats import Seats
-from app.process.tasks import Beside
+from app.process.tasks import BackgroundTask
 from app.security.audit import deed, login
 
 LOOK = 0.5
-"""Seconds between two looks for what was said: it is written by other processes."""
+"""Seconds between two looks for new lines: other processes write them."""
 SHOWN_BEFORE = 10
-"""Lines from before the take-over that are shown."""
+"""The number of shown lines from before the take-over."""
 BACK, LEAVE = "/back", "/leave"
 Show = Callable[[Sequence[TranscriptLine]], None]
 
 
-class Newcomers(Beside):
-    """Shows the last lines of a thread, and each that is added."""
+class LineWatcher(BackgroundTask):
+    """Shows the last lines of a thread, and each new one."""
 
     def __init__(self, assistant: Assistant, thread: str, show: Show) -> None:
         self._assistant, self._thread, self._show = assistant, thread, show
@@ -37,7 +37,7 @@ class Newcomers(Beside):
             await asyncio.sleep(LOOK)
 
     async def look(self) -> None:
-        """Show what was added since the last look."""
+        """Show the new lines since the last look."""
         latest = await self._assistant.memory.transcript.latest(self._row)
         self._row = max([row for row, _, _ in latest], default=self._row)
         if any(thread == self._thread for _, thread, _ in latest):
@@ -49,16 +49,16 @@ class Newcomers(Beside):
 
 
 class OperatorSeat:
-    """One person at one thread: `entries` are what the person types, a line each."""
+    """One person at one thread; `run` takes the typed lines as `entries`."""
 
     def __init__(self, assistant: Assistant, thread: str, operator: Operator, show: Show) -> None:
         self._assistant, self._thread, self._operator, self._show = assistant, thread, operator, show
 
     async def run(self, entries: AsyncIterator[str], note: str = "") -> bool:
-        """Pass on what is typed until the end; tell whether the thread was handed back, at the end with `note`."""
+        """Pass typed lines on until the end; return whether the thread was handed back, at the end with `note`."""
         services = self._assistant.services
         seats = services.get(Seats)
-        newcomers = Newcomers(self._assistant, self._thread, self._show)
+        newcomers = LineWatcher(self._assistant, self._thread, self._show)
         await newcomers.look()
         async with newcomers:
             async for entry in entries:
@@ -80,7 +80,7 @@ class OperatorSeat:
 
 
 async def typed_lines() -> AsyncIterator[str]:
-    """Yield the lines typed at the prompt, below what is shown, until end of input; Ctrl-C leaves."""
+    """Yield the lines typed at the prompt, below the shown lines, until end of input; Ctrl-C leaves."""
     line: PromptSession[str] = PromptSession()
     with patch_stdout(raw=True):
         while True:

@@ -1,4 +1,4 @@
-"""`local:rules`: the chat model that needs no key. A stand-in of rules, not a language model, and it says so."""
+"""`local:rules`: a chat model without a key. It is a stand-in of rules, not a language model, and it says so."""
 
 from collections.abc import Sequence
 from uuid import uuid4
@@ -7,28 +7,26 @@ from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.tool import tool_call
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agents.models.local_chat import LocalChat
 from agents.plugin import Plugin
-from app.plugins.standin import dialogs, replies, supervisor
-from app.plugins.standin.situation import Move, Situation, situation
-from app.plugins.standin.vocabulary import sentence
+from app.plugins.standin import check, dialogs, replies, supervisor
+from app.plugins.standin.situation import Move, situation
+
+PARTS = {"observer": supervisor.observe, "supervisor": supervisor.speak}
 
 
 class RulesModel(LocalChat):
-    """Answers by rules: stateless, from the facts of the prompt and the bound tools alone."""
+    """A stateless model that answers by rules, from the facts of the prompt and the bound tools alone."""
 
     profile: ModelProfile | None = Field(default=ModelProfile(text_inputs=False, tool_calling=True), exclude=True)
-    longest: int = 1_000
-    """Characters of a message that the rules read; some of them take the square of its length."""
 
     def answer(self, messages: list[BaseMessage], tools: Sequence[dict[str, object]]) -> AIMessage:
-        """Return the next message of the part that the prompt gives to the model."""
+        """Return the next message in the role that the prompt gives the model."""
         now = situation(messages, tools)
-        move = _move(now) if len(now.heard) <= self.longest else _unread(now, self.longest)
+        move = PARTS.get(now.role, dialogs.speak)(now)
         if not move.text and not move.calls and not any(result.seen for result in now.results[-1:]):
-            # An empty reply counts as a broken one, unless the user sees something else.
+            # An empty reply counts as broken, unless the user sees something else.
             move = Move(replies.not_understood(now))
         return AIMessage(
             content=move.text,
@@ -38,30 +36,4 @@ class RulesModel(LocalChat):
         )
 
 
-class StandinSettings(BaseSettings):
-    """How long a message the rules read."""
-
-    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
-
-    rules_length: int = Field(default=1_000, ge=100, le=4_000)
-
-
-def _made(settings: StandinSettings) -> RulesModel:
-    return RulesModel(longest=settings.rules_length)
-
-
-plugin = Plugin(settings=StandinSettings, models={"local:rules": _made})
-
-
-def _move(now: Situation) -> Move:
-    if now.role == "observer":
-        return supervisor.observe(now)
-    if now.role == "supervisor":
-        return supervisor.speak(now)
-    return dialogs.speak(now)
-
-
-def _unread(now: Situation, longest: int) -> Move:
-    if now.role == "observer":
-        return supervisor.UNSURE.get(now.facts.get("observer", ""), Move("stay"))
-    return Move(sentence("too_long", now.lang, most=longest))
+plugin = Plugin(models={"local:rules": lambda settings: RulesModel()}, check=check.faults)

@@ -1,8 +1,8 @@
-"""From wishes to tool calls: find the value of each argument, look up what a name means, ask for what is missing.
+"""From wishes to tool calls: find the value of each argument, look up names, ask for missing arguments.
 
-An argument that no words of the user hold may come from another tool. By convention `choose_thing` lets the user
-choose what an identifier `thing_id` or `thing_ids` stands for, and `ask_thing` lets them fill in what begins with
-`thing`. What comes back has the argument under its own name.
+An argument that is not in the user's words may come from another tool. By convention `choose_thing` lets the user
+choose the thing of an identifier `thing_id` or `thing_ids`, and `ask_thing` lets them fill in the parameters whose
+names begin with `thing`. The tool's result has the argument under its own name.
 """
 
 import json
@@ -11,21 +11,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from agents.language.schedule.grammar import read
+from agents.language.text.stems import plain
+from agents.language.text.vocabulary import behind_no
 from app.plugins.standin import lists, values
-from app.plugins.standin.patterns import FILL_FORM, Match, is_request
-from app.plugins.standin.situation import HELP, SEARCH, PlannedCall, Situation
+from app.plugins.standin.patterns import Match
+from app.plugins.standin.situation import FILL_FORM, HELP, PROTOCOL, SEARCH, PlannedCall, Situation
 from app.plugins.standin.values import IDENTIFIERS, NOTE, OPEN, REFERRING, Parameter
 from app.plugins.standin.vocabulary import asking, sentence
 
 CHOOSE, ASK = "choose_", "ask_"
-_SPELLED = re.compile(
-    r"[#№]?[^\s,;.!?\"«»“”]*\d[^\s,;!?\"«»“”]{2,}[^\s,;.!?\"«»“”]|[^\s,;.!?\"«»“”]{2,}\d[^\s,;.!?\"«»“”]*"
-)
-"""An identifier as users write it: a word of several letters and digits."""
+LOOKUPS = (lists.LIST, CHOOSE, ASK, *PROTOCOL)
+"""Name prefixes of tools that look something up for other tools."""
+_SPELLED = re.compile(r"[#№]?(?=[^\s,;!?\"«»“”]*\d)[^\s,.;!?\"«»“”]{3,}")
+"""An identifier in a user's spelling: a word of several letters and digits."""
 
 
 class NeedsCall(Exception):
-    """An argument needs another tool first: `call`. It is None if no tool helps; `asks` is then what stays open."""
+    """An argument needs another tool's `call` first. It is None if no tool helps; then `asks` is the open question."""
 
     def __init__(self, call: PlannedCall | None, asks: Mapping[str, object] | None = None) -> None:
         super().__init__(call)
@@ -33,27 +36,23 @@ class NeedsCall(Exception):
 
 
 class Unclear(Exception):
-    """A value cannot be told from the words; the message is what to say to the user."""
-
-
-class Empty(Unclear):
-    """There is nothing that the words could mean, so that no other words would help."""
+    """The words give no clear value; the exception's message is for the user."""
 
 
 @dataclass
 class Plan:
-    """What shall be done about a message."""
+    """The plan for a message: calls, remarks, and an open question."""
 
     calls: list[PlannedCall] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     asks: dict[str, object] | None = None
-    """The tool, its known arguments, and the missing parameter for which the user is asked."""
+    """The open question: the tool, its known arguments, and the missing parameter."""
     foreign: list[str] = field(default_factory=list)
-    """The words of wishes that others fulfil."""
+    """The words of wishes for other speakers."""
     unsure: bool = False
-    """Whether the calls are said back to the user, and made after a yes."""
+    """Whether the writing calls need the user's confirmation."""
     begun: bool = False
-    """Whether the user only asked for the dialog's subject."""
+    """Whether the user has only asked for the dialog itself."""
 
 
 @dataclass(frozen=True)
@@ -69,23 +68,23 @@ class Filler:
         return self.now.tools[self.tool]
 
     def add(self, plan: Plan, raw: Mapping[str, str], given: Mapping[str, object] | None = None) -> None:
-        """Add the tool's calls to the plan, or the question for what is missing.
+        """Add the tool's calls to the plan, or the question for a missing argument.
 
         Raises:
-            NeedsCall: another tool has to be called first.
+            NeedsCall: the tool needs another tool's result first.
         """
+        said = {name: text for name, text in raw.items() if not self._says_nothing(self.parameters[name], text)}
         args = {**(given or {}), **self._spelled(raw)}
         for name, parameter in self.parameters.items():
-            if name not in raw or parameter.kind in IDENTIFIERS or self._says_nothing(parameter, raw[name]):
+            if name not in said or parameter.kind in IDENTIFIERS:
                 continue
             try:
-                args[name] = self.value(parameter, raw[name])
+                args[name] = self.value(parameter, said[name])
             except Unclear as unclear:
                 plan.remarks.append(str(unclear))
-                if not (isinstance(unclear, Empty) or parameter.kind in OPEN or plan.calls):
-                    plan.asks = {"tool": self.tool, "slot": name, "args": args}
+                plan.asks = None if plan.calls else {"tool": self.tool, "slot": name, "args": args}
                 return
-        args |= self._answers(args, raw)
+        args |= self._answers(args, said)
         if missing := self._missing(args):
             plan.asks = {"tool": self.tool, "slot": missing, "args": args}
             plan.remarks.append(asking(self.tool, missing, self.now.lang))
@@ -96,11 +95,11 @@ class Filler:
         """Return the typed value of raw words.
 
         Raises:
-            NeedsCall: the words name an entry of a list that is not known yet, or several entries.
-            Unclear: no value can be told from the words.
+            NeedsCall: the words name an entry of a list that is still unknown, or several entries.
+            Unclear: the words give no clear value.
         """
         words = self.now.words
-        if parameter.kind in REFERRING and (parameter.name in REFERRING or parameter.kind == "numbers"):
+        if parameter.kind in REFERRING and parameter.name in REFERRING and not self.tool.startswith("list"):
             return self._numbers(raw)
         readers = {"time": values.time_in, "texts": values.items, "text": values.clean, "number": values.number}
         if parameter.kind == "flag" and (answer := words.made_of(raw, "yes", "no")):
@@ -108,81 +107,69 @@ class Filler:
         if parameter.kind in ("flag", "choice") or words.choices(self.tool, parameter.name):
             value = values.choice(raw, parameter, words)
         else:
-            # What is to be remembered stays as it was said.
+            # A note keeps the user's own words.
             value = raw.strip(" ,.;:") if parameter.name == NOTE else readers[parameter.kind](raw, words)
         if value in (None, "", []):
             raise Unclear(asking(self.tool, parameter.name, self.now.lang))
         return value
 
     def _spelled(self, raw: Mapping[str, str]) -> dict[str, object]:
-        """Return the identifiers that the words spell out; a number is one where nothing else finds the thing."""
+        """Return the identifiers that the words spell out; a number counts as one if no tool can look the thing up."""
         spelled: dict[str, object] = {}
-        for name, parameter in self.parameters.items():
-            if name in raw and parameter.kind in IDENTIFIERS:
-                number = None if self._getter(parameter) else values.number(raw[name], self.now.words)
-                if (id := identifier_in(raw[name]) or number) is not None:
-                    spelled[name] = [id] if parameter.kind == "ids" else id
+        for name, text in raw.items():
+            parameter = self.parameters[name]
+            number = None if self._getter(parameter) else values.number(text, self.now.words)
+            if parameter.kind in IDENTIFIERS and (id := identifier_in(text) or number) is not None:
+                spelled[name] = [id] if parameter.kind == "ids" else id
         return spelled
 
     def _missing(self, args: Mapping[str, object]) -> str | None:
-        """Return the first parameter to ask for; a call without any optional value would do nothing."""
+        """Return the first missing parameter; a call without any optional value would do nothing."""
         needed = [name for name, parameter in self.parameters.items() if parameter.required]
-        if self.tool.startswith((CHOOSE, ASK)):
-            return None
+        needed += [name for value in args.values() for name in self.now.words.phrases(f"needs.{self.tool}.{value}")]
         if absent := next((name for name in needed if args.get(name) in (None, [])), None):
-            return absent
-        needs = (f"needs.{self.tool}.{value}" for value in args.values())
-        if absent := next((name for need in needs for name in self.now.words.phrases(need) if name not in args), None):
-            return absent
+            return None if self.tool.startswith((CHOOSE, ASK)) else absent
         if any(self.parameters[name].kind not in REFERRING for name in needed):
             return None
-        spare = [
-            it for it in self.parameters.values() if not it.required and it.optional and it.kind not in IDENTIFIERS
-        ]
+        spare = [it for it in self.parameters.values() if it.optional and it.kind not in IDENTIFIERS]
         if any(it.name in args and it.name not in REFERRING for it in spare):
             return None
         spare.sort(key=lambda it: (it.name not in REFERRING, it.kind != "time"))
         return next((it.name for it in spare if it.name not in args), None)
 
-    def _answers(self, args: Mapping[str, object], raw: Mapping[str, str]) -> dict[str, object]:
-        """Return the missing arguments that the user has chosen or filled in; otherwise let the user do so next."""
+    def _answers(self, args: Mapping[str, object], said: Mapping[str, str]) -> dict[str, object]:
+        """Return the missing arguments that the user has chosen or filled in; else let the user do so next."""
         answered: dict[str, object] = {}
-        # An order is told by the items in it, which come behind it, but not by how it is paid.
-        described = [
-            (name, raw[name])
-            for name, it in self.parameters.items()
-            if name in raw and it.kind in IDENTIFIERS and not self._says_nothing(it, raw[name])
-        ]
         order = [*self.parameters]
         for name, parameter in self.parameters.items():
             getter = self._getter(parameter)
-            if name in args or name in answered or getter is None or not (parameter.required or name in raw):
+            if name in {*args, *answered} or getter is None or not (parameter.required or name in said):
                 continue
             results = [_object(result.text) for result in self.now.results if result.call.name == getter]
             if not results:
-                words = [
-                    text
-                    for it, text in described
-                    if it == name or (order.index(it) > order.index(name) and not self.now.words.choices(self.tool, it))
-                ]
-                raise NeedsCall(self._getting(getter, {**args, **answered}, words))
+                # The parameters after an order, such as its items, tell which order is meant.
+                told = [said[it] for it in order[order.index(name) :] if it in said and not self._is_chosen(it)]
+                raise NeedsCall(self._getting(getter, {**args, **answered}, [said[name]] if name in said else told))
             if parameter.kind == "ids" and name.removesuffix("s") in results[0]:
                 answered[name] = [results[0][name.removesuffix("s")]]
             elif name in results[0]:
                 answered |= results[0] if getter.startswith(ASK) else {name: results[0][name]}
             else:
-                # What may be chosen was shown where others do not read it, and the user says its identifier next.
+                # The user has seen the choices privately, and says an identifier next.
                 raise NeedsCall(None, {"tool": self.tool, "slot": name, "args": {**args, **answered}})
         return {name: value for name, value in answered.items() if name in self.parameters}
+
+    def _is_chosen(self, name: str) -> bool:
+        return self.parameters[name].kind not in IDENTIFIERS or bool(self.now.words.choices(self.tool, name))
 
     def _getter(self, parameter: Parameter) -> str | None:
         kind = CHOOSE if parameter.kind in IDENTIFIERS else ASK
         names = [it for it in self.now.tools if it.startswith(kind) and parameter.name.startswith(it[len(kind) :])]
         return max(names, key=len, default=None)
 
-    def _getting(self, getter: str, args: Mapping[str, Any], described: list[str]) -> PlannedCall:
-        """Return the call of a getter that finds out what a call of the tool still needs."""
-        words = next((values.clean(it, self.now.words) for it in described if identifier_in(it) is None), None)
+    def _getting(self, getter: str, args: Mapping[str, Any], told: list[str]) -> PlannedCall:
+        """Return the call of a getter that finds the missing argument of a call."""
+        words = next((values.clean(it, self.now.words) for it in told if identifier_in(it) is None), None)
         passable, passed = {"words": words, **args}, {}
         for name, parameter in self.now.tools[getter].items():
             # `return_delivered_order_items` is about orders that are delivered.
@@ -193,50 +180,37 @@ class Filler:
         return PlannedCall(getter, passed)
 
     def _says_nothing(self, parameter: Parameter, raw: str) -> bool:
-        if parameter.kind in REFERRING:
-            return not self.now.words.means(raw, "all") and values.vague(raw, self.now.words)
         # A reminder is no to-do, but the word "reminders" may well be searched for.
-        kinds = (*OPEN, *IDENTIFIERS) if self.now.writes(self.tool) else IDENTIFIERS
-        return parameter.kind in kinds and values.vague(raw, self.now.words)
+        kinds = (*OPEN, *IDENTIFIERS, *REFERRING) if self.now.writes(self.tool) else IDENTIFIERS
+        is_all = parameter.kind in REFERRING and self.now.words.means(raw, "all")
+        return parameter.kind in kinds and values.vague(raw, self.now.words) and not is_all
 
     def _numbers(self, raw: str) -> list[int]:
-        """Return the entries of the tool's list that the words name; of several like ones the user chooses one."""
-        words, lang = self.now.words, self.now.lang
-        if self.tool.startswith("list"):
-            # The number of a page is no entry.
-            return [it for it in (values.number(raw, words),) if it]
-        shown_by = lists.lister(self.now, self.tool)
-        listing = lists.entries_of(self.now, self.tool)
-        if listing is None:
-            numbers = [values.number(piece, words) or 0 for piece in values.items(raw, words)]
-            if min(numbers, default=0) < 1 or (shown_by and not lists.is_seen(self.now, self.tool)):
-                raise NeedsCall(PlannedCall(shown_by, {}) if shown_by else None)
-            return numbers
-        if not listing:
-            shown = (result.text for result in self.now.results if result.call.name == shown_by)
-            raise Empty(next(shown, "") or sentence("empty", lang))
+        """Return the numbers of the entries of the tool's list that the words name."""
+        words, shown_by = self.now.words, lists.lister(self.now, self.tool)
+        if not (listing := lists.entries_of(self.now, self.tool)):
+            counted = [values.number(it, words) or 0 for it in values.items(raw, words)]
+            if shown_by is None and min(counted, default=0) > 0:
+                return counted
+            raise NeedsCall(PlannedCall(shown_by, {}) if shown_by else None)
         meant = lists.refer(raw, listing, words)
-        if meant.choices:
-            return [self._chosen(meant.choices, listing)]
-        if len(listing) == 1 and words.means(raw, "all"):
-            # These words name no entry, and a deletion of a single entry is not asked about.
-            raise Unclear(sentence("which_of", lang, list=_shown(listing)))
-        if meant.unknown:
-            raise Unclear(sentence("not_on_list", lang, name=", ".join(meant.unknown), list=_shown(listing)))
-        return list(meant.numbers)
+        if unknown := [name for name, places in meant.items() if not places]:
+            raise Unclear(sentence("not_on_list", self.now.lang, name=", ".join(unknown), list=_shown(listing)))
+        places = [it[0] if len(it) == 1 else self._chosen(it, listing) for it in meant.values()]
+        return list(dict.fromkeys(places))
 
-    def _chosen(self, numbers: tuple[int, ...], listing: Mapping[int, str]) -> int:
-        """Return the entry that the user has chosen out of several; else let them choose."""
-        chooser = next((it for it in self.now.tools if it.startswith(CHOOSE) and lists.alike(it, self.tool)), None)
+    def _chosen(self, numbers: list[int], listing: Mapping[int, str]) -> int:
+        """Return the number of the entry that the user has chosen among several; else let them choose."""
+        chooser = f"{CHOOSE}{values.thing(self.tool)}"
         answers = [_object(result.text) for result in self.now.results if result.call.name == chooser]
-        if chooser and not answers:
-            raise NeedsCall(PlannedCall(chooser, {"numbers": [*numbers]}))
+        if chooser in self.now.tools and not answers:
+            raise NeedsCall(PlannedCall(chooser, {"numbers": numbers}))
         if chosen := next((it["number"] for it in answers if it.get("number") in numbers), None):
             return int(chosen)
         raise Unclear(sentence("which_of", self.now.lang, list=_shown({it: listing[it] for it in numbers})))
 
     def _calls(self, args: dict[str, Any]) -> list[PlannedCall]:
-        """Make one call for each number where the tool takes one and the user meant several."""
+        """Return the tool's call, or one call for each number if the tool takes one and the user means several."""
         single = next((name for name, it in self.parameters.items() if it.kind == "number"), None)
         if single is None or not isinstance(args.get(single), list):
             return [PlannedCall(self.tool, args)]
@@ -244,7 +218,7 @@ class Filler:
 
 
 def identifier_in(raw: str) -> str | None:
-    """Return the identifier that the user's words hold; None if the words only describe a thing."""
+    """Return the identifier in the user's words; None if the words only describe a thing."""
     return word[0] if (word := _SPELLED.search(raw)) else None
 
 
@@ -261,53 +235,56 @@ def _object(text: str) -> Mapping[str, Any]:
 
 
 def understand(now: Situation) -> Plan:
-    """Return what to do about the user's words; the plan is empty unless every word was understood.
+    """Return the plan for the user's words; it is empty unless every word was understood.
 
     Raises:
-        NeedsCall: an entry of a list is meant that the conversation does not tell for certain.
+        NeedsCall: the words mean an entry of a list that the conversation does not show for certain.
     """
     plan = Plan()
-    if (shall := now.note("shall")) and now.says("yes"):
-        plan.calls = [PlannedCall(call["name"], call["args"]) for call in shall["calls"]]
-        plan.foreign = shall["foreign"]
-    elif now.wishes and not _is_answer(now):
-        if _is_cut(now) or not all(it.pattern.owner or is_plain(now, it) for it in now.wishes):
-            return plan
+    if now.wishes and not _is_value(now):
         for match in now.wishes:
             _follow(now, plan, match)
         _fill_once(now, plan)
-    elif asks := _answered(now):
-        Filler(now, asks["tool"]).add(plan, {asks["slot"]: now.heard}, asks["args"])
-        # Who has begun a wish answers what it lacks; a form's question was not the user's idea.
-        is_open = now.tools[asks["tool"]][asks["slot"]].kind in OPEN
-        plan.unsure = bool(plan.calls) and is_open and asks["tool"] == FILL_FORM
-    elif HELP in now.tools and now.words.asks(now.heard) and not is_request(now.heard, now.words.lang):
+    elif now.asked and not now.is_for_another and _may_be_answer(now, now.asked):
+        Filler(now, now.asked.tool).add(plan, {now.asked.name: now.heard}, now.asks["args"])
+        # An answer about the user's own wish is certain; a form's question was not the user's idea.
+        plan.unsure = bool(plan.calls) and now.asked.kind in OPEN and now.asked.tool == FILL_FORM
+    elif HELP in now.tools and now.words.asks(now.heard):
         call = PlannedCall(SEARCH, {"queries": [now.heard[:200]]}) if SEARCH in now.tools else None
         plan.calls.append(call or PlannedCall(HELP, {"query": now.heard}))
-    if plan.remarks and (plan.calls or plan.foreign or len(plan.remarks) > 1):
-        plan.calls, plan.foreign, plan.asks = [], [], None
-        plan.remarks.append(sentence("nothing_done", now.lang))
+    elif (correction := behind_no(now.heard)) != now.heard and values.is_name(correction, now.words):
+        _correct(now, plan, correction)
     return plan
 
 
-def _answered(now: Situation) -> Any:
-    """Return the open question if these words may answer it: words of a sentence are no open value and no name."""
-    if now.begun or not now.asks:
-        return None
-    kind, is_form = now.tools[now.asks["tool"]][now.asks["slot"]].kind, now.asks["tool"] == FILL_FORM
-    if kind not in (*OPEN, *REFERRING, *IDENTIFIERS):
-        return now.asks if _is_answer(now) else None
-    is_order = (is_form and now.all_phrases.begins_order(now.heard)) or now.phrases.holds_wish(now.heard)
-    return now.asks if values.is_name(now.heard, now.words) and not is_order else None
+def _correct(now: Situation, plan: Plan, correction: str) -> None:
+    """Repeat the last call with the words after "no" in place of its one open value."""
+    acted = [it.call for it in now.last_results if not it.failed and it.call.name in now.tools]
+    if not (last := next((it for it in reversed(acted) if not it.name.startswith(LOOKUPS)), None)):
+        return
+    kinds = now.tools[last.name]
+    named = [name for name in last.args if name in kinds and kinds[name].kind in (*OPEN, *IDENTIFIERS)]
+    # A tool changes an entry of a list by its number.
+    if len(named) == 1 and lists.lister(now, last.name) is None:
+        given = {name: value for name, value in last.args.items() if name not in named}
+        Filler(now, last.name).add(plan, {named[0]: correction}, given)
+        plan.unsure = bool(plan.calls)
 
 
-def _is_answer(now: Situation) -> bool:
-    """Tell whether the words are plainly a value of the kind that was asked for, whatever else they may be."""
-    parameter = now.tools[now.asks["tool"]][now.asks["slot"]] if now.asks and not now.begun else None
-    if parameter is None or parameter.kind in (*OPEN, *REFERRING, *IDENTIFIERS):
+def _may_be_answer(now: Situation, asked: Parameter) -> bool:
+    return _is_value(now) or (_takes_any(asked) and values.is_name(now.heard, now.words))
+
+
+def _takes_any(parameter: Parameter) -> bool:
+    return parameter.kind in (*OPEN, *REFERRING, *IDENTIFIERS)
+
+
+def _is_value(now: Situation) -> bool:
+    """Tell whether the words are plainly a value of the kind in the open question, whatever else they may be."""
+    if now.asked is None or _takes_any(now.asked):
         return False
     try:
-        return Filler(now, parameter.tool).value(parameter, now.heard) is not None
+        return Filler(now, now.asked.tool).value(now.asked, now.heard) is not None
     except Unclear:
         return False
 
@@ -317,7 +294,7 @@ def _follow(now: Situation, plan: Plan, match: Match) -> None:
     if pattern.owner:
         plan.foreign.append(match.text)
     elif pattern.tool == HELP:
-        plan.calls.append(PlannedCall(HELP, {"query": match.text if len(now.wishes) > 1 else now.heard}))
+        plan.calls.append(PlannedCall(HELP, {"query": match.text}))
     elif pattern.tool not in now.tools:
         plan.begun = True
     else:
@@ -326,57 +303,42 @@ def _follow(now: Situation, plan: Plan, match: Match) -> None:
 
 
 def _fill_once(now: Situation, plan: Plan) -> None:
-    """Make one call of all that a message tells of a form; what is told of a list is added to what it holds."""
-    filled = [call for call in plan.calls if call.name == FILL_FORM]
-    replaces = any(it.pattern.literals & now.words.listed("replaced") for it in now.wishes if not it.pattern.of_form)
-    values: dict[str, Any] = {} if replaces else {**(now.facts.get("form") or {})}
-    for name, value in ((name, value) for call in filled for name, value in call.args.items()):
-        if isinstance(value, list) and isinstance(values.get(name), list):
-            value = list(dict.fromkeys([*values[name], *value]))
-        values[name] = value
+    """Join all form calls of a message into one; a sentence of the form adds to a list in place of replacing it."""
+    filled = [call.args for call in plan.calls if call.name == FILL_FORM]
+    is_told = any(it.pattern.of_form for it in now.wishes)
+    args: dict[str, Any] = {}
+    for name, value in ((name, value) for it in filled for name, value in it.items()):
+        known: Any = args.get(name) or ((now.facts.get("form") or {}).get(name) if is_told else None)
+        args[name] = list(dict.fromkeys([*(known or ()), *value])) if isinstance(value, list) else value
     if filled:
-        args = {name: values[name] for call in filled for name in call.args}
-        plan.calls = [PlannedCall(FILL_FORM, args), *(call for call in plan.calls if call not in filled)]
-
-
-def _open_slots(now: Situation, match: Match) -> list[str]:
-    tool = match.pattern.tool
-    if not now.writes(tool):
-        return []
-    typed = {name for name, it in now.tools.get(tool, {}).items() if it.kind not in OPEN}
-    named = {*typed, *now.words.phrases(f"named.{tool}")}
-    return [slot for slot in match.slots if slot not in named and not now.words.choices(tool, slot)]
+        plan.calls = [PlannedCall(FILL_FORM, args), *(call for call in plan.calls if call.name != FILL_FORM)]
 
 
 def is_sure(now: Situation, match: Match) -> bool:
-    """Tell whether a wish may be done at once: an example says it, and what fills its open values is plain.
+    """Tell whether a wish needs no confirmation: it matches an example, and its open values are plain.
 
-    An answer to a question in the words of the field that was asked for is as plain. Who only looks changes nothing.
+    An answer in the words of the field in question is as plain. A tool that only reads needs no confirmation.
     """
-    pattern, opened = match.pattern, _open_slots(now, match)
+    pattern, tool = match.pattern, match.pattern.tool
+    if not now.writes(tool):
+        return True
+    kinds, words = now.tools[tool], now.words
+    typed = {name for name, it in kinds.items() if it.kind not in OPEN or words.choices(tool, name)}
+    opened = match.slots.keys() - typed - {*words.phrases(f"named.{tool}")}
     asked = {field for it in now.wishes if it.pattern.of_form for field in it.slots} & {(now.asks or {}).get("slot")}
     is_told = pattern.of_form and pattern.is_telling and bool(asked)
-    is_bounded = is_told or all(pattern.is_bounded(it, now.tools[pattern.tool]) for it in opened)
-    are_names = all(values.is_name(match.slots[it], now.words) for it in opened)
-    is_plain_write = match.is_exact and is_bounded and are_names and not _counts_unseen(now, match)
-    return not now.writes(pattern.tool) or is_plain_write
-
-
-def _counts_unseen(now: Situation, match: Match) -> bool:
-    """Tell whether a wish counts on a list that nobody has named or seen: "delete the second one"."""
-    places = [match.slots[it] for it in match.slots if it in REFERRING]
-    is_counted = any(values.number(raw, now.words) or values.last_few(raw, now.words) for raw in places)
-    return match.pattern.is_weak and is_counted and not lists.is_seen(now, lists.tool_for(now, match))
-
-
-def _is_cut(now: Situation) -> bool:
-    """Tell whether a wish for a change may go on in the next one: "delete all my to-dos and reminders"."""
-    pairs = zip(now.wishes, now.wishes[1:], strict=False)
-    return any(now.writes(first.pattern.tool) and second.names_only for first, second in pairs)
-
-
-def is_plain(now: Situation, match: Match) -> bool:
-    """Tell whether what fills the open values may be meant for them: a sentence at an open end is a note or chat."""
-    opened = [slot for slot in _open_slots(now, match) if slot != NOTE]
-    kinds = now.tools.get(match.pattern.tool, {})
-    return all(values.is_name(match.slots[it], now.words) or match.pattern.is_bounded(it, kinds) for it in opened)
+    is_plain = all(
+        (is_told or pattern.is_bounded(it, kinds)) and values.is_name(match.slots[it], words) for it in opened
+    )
+    # "Everything" may be too much; the tool itself asks before it deletes several things.
+    is_all = any(words.means(text, "all") for name, text in match.slots.items() if name in REFERRING)
+    meant = lists.tool_for(now, match)
+    is_last = is_all and len(lists.entries_of(now, meant) or ()) == 1
+    # "Delete the second one" needs a list that the conversation has named or shown.
+    places = [values.number(text, words) for name, text in match.slots.items() if name in REFERRING]
+    is_unseen = pattern.is_weak and any(places) and now.recent != values.thing(meant)
+    # "Skip tomorrow" names no entry that happens to be tomorrow.
+    times = [read(plain(match.slots[it]), words.lang) for it in match.slots.keys() & {*REFERRING}]
+    # A timer is called by its length.
+    is_timed = not any(places) and any(it and not it.rest and "length" not in it.pieces for it in times)
+    return match.is_exact and is_plain and not (is_last or is_unseen or is_timed)

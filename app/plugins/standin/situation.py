@@ -1,4 +1,4 @@
-"""What the rules read of a prompt: its facts, the tools, and where the conversation stands."""
+"""A prompt in the form for the rules: its facts, the tools, and the state of the conversation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,37 +8,20 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from agents.errors import UselessReply
-from agents.language.text.vocabulary import listening
-from agents.state.message_notes import FORGET, LEFT, UNDO, Facts, notes_of
-from app.plugins.standin.patterns import FILL_FORM, Match, Phrasebook, PhraseSource, phrasebook
-from app.plugins.standin.values import Parameter, parameters
+from agents.language.text.vocabulary import listening, mentions
+from agents.state.message_notes import FORGET, LEFT, UNDO, Facts, Helper, notes_of
+from app.plugins.standin.patterns import Match, Phrasebook, PhraseSource, phrasebook, spoken
+from app.plugins.standin.values import Parameter, parameters, thing
 from app.plugins.standin.vocabulary import StandinVocabulary, asking, vocabulary
-from prompts import FALLBACK, form_texts
+from prompts import FALLBACK, edition, form_texts
 
-HAND_BACK, HELP, SEARCH = "hand_back", "assistant_help", "search"
+FILL_FORM, HAND_BACK, HELP, SEARCH = "fill_form", "hand_back", "assistant_help", "search"
 PROTOCOL = frozenset({HAND_BACK, HELP, "undo_last", "search_history"})
-"""The tools that every speaker has."""
-RESUMES = "resumes"
-"""The note of a reply that repeats a question after an aside."""
-
-
-@dataclass(frozen=True)
-class DialogCard:
-    """A dialog as the supervisor sees it."""
-
-    tool: str
-    dialog: str
-    title: str
-    tools: Sequence[str]
-    form: str | None
-    description: str = ""
-
-    def sources(self, owner: str) -> tuple[PhraseSource, ...]:
-        """Return where phrases that belong to this dialog come from; `owner` is who gets them."""
-        inner = tuple(PhraseSource(name, owner) for name in self.tools if name not in PROTOCOL)
-        # Sentences about a field ("I like …") are for the dialog that asks for it.
-        fields = (PhraseSource(FILL_FORM, owner, None if owner else self.form),) if self.form else ()
-        return (PhraseSource(self.tool, owner), *inner, *fields)
+"""Tools that every speaker has."""
+LONGEST = 1_000
+"""Characters of a message that the rules read; the time of some rules grows with the square of its length."""
+RESUMES, UNSURE = "resumes", "unsure"
+"""Notes of a reply that repeats a question after an aside, and of one whose writes need a confirmation."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +29,12 @@ class PlannedCall:
     """A tool call to make or made."""
 
     name: str
-    args: dict[str, object]
+    args: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class CallResult:
-    """A tool call that was made since the user spoke, and its result."""
+    """A tool call since the user's last message, and its result."""
 
     call: PlannedCall
     text: str
@@ -59,63 +42,61 @@ class CallResult:
     broken: bool = False
     """Whether the tool itself failed; the text is then only the help about it."""
     declined: bool = False
-    """Whether the user was asked before the call, and said no."""
+    """Whether the user has refused the call's confirmation."""
     seen: bool = False
-    """Whether the user sees it without words."""
+    """Whether the user already sees the result."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """What the model does next: say something, call tools, or both."""
+    """The model's next move: a text, tool calls, or both."""
 
     text: str = ""
     calls: tuple[PlannedCall, ...] = ()
     notes: Mapping[str, object] = field(default_factory=dict)
-    """Kept with the message for the next turn: `asks` what is missing, `offer` what was proposed."""
+    """Notes with the message for the next turn: `asks` is the open question, `offer` the proposed tool."""
 
 
 @dataclass(frozen=True)
 class Situation:
-    """One prompt, read."""
+    """One prompt in the form for the rules."""
 
     facts: Facts
     tools: Mapping[str, Mapping[str, Parameter]]
     messages: Sequence[BaseMessage]
-    """The conversation; of system messages only the notes of a change of hands."""
+    """The conversation; of its system messages only the notes of handoffs."""
     before: Sequence[BaseMessage]
-    """The conversation up to the user's last words."""
+    """The conversation before the user's last message."""
     role: str
-    """The part that is played: the supervisor's, a dialog's or an observer's."""
+    """The model's role: the supervisor, a dialog or an observer."""
     lang: str
-    """The language to answer in."""
-    said: str
-    """The user's last words; empty if they said nothing."""
+    """The language of the answer."""
     heard: str
-    """The words to act on: the reason of a change of hands, else the user's last words."""
+    """The words to act on: the brief of a handoff, else the user's last message."""
     begun: bool
     """Whether a dialog has just taken over."""
     results: Sequence[CallResult]
-    """What was done since the user spoke, or since the speaker got the conversation back."""
+    """The tool calls since the user's last message, or since the last hand-back, with their results."""
 
-    @cached_property
-    def helpers(self) -> list[DialogCard]:
+    @property
+    def helpers(self) -> Mapping[str, Helper]:
         """Return the dialogs, by their entry tools."""
-        return [DialogCard(tool, **entry) for tool, entry in (self.facts.get("helpers") or {}).items()]
+        return self.facts.get("helpers") or {}
 
     @cached_property
-    def own(self) -> DialogCard | None:
-        """Return the dialog whose part is played."""
+    def own(self) -> Helper | None:
+        """Return the dialog of the model's role."""
         role = self.facts.get("dialog") if self.role == "observer" else self.role
-        return next((helper for helper in self.helpers if helper.dialog == role), None)
+        return next((helper for helper in self.helpers.values() if helper["dialog"] == role), None)
 
     @cached_property
     def words(self) -> StandinVocabulary:
-        """Return the word lists for the heard words."""
+        """Return the word lists for the language of the user's words."""
         return vocabulary(listening(self.heard, self.lang))
 
     @cached_property
     def last_reply(self) -> AIMessage | None:
-        """Return the assistant's last words before the user's; a shortcut in between leaves an open question open."""
+        """Return the assistant's reply before the user's message; a shortcut in between does not close its question."""
         served = False
         for message in reversed(self.before):
             if isinstance(message, HumanMessage):
@@ -127,22 +108,24 @@ class Situation:
         return None
 
     @cached_property
-    def left(self) -> PlannedCall | None:
-        """Return the call whose question the user has not answered, since they said this."""
+    def left(self) -> Move | None:
+        """Return the move whose question the user's last message has passed over; None without such a question."""
         last = self.before[-1] if self.before else None
         if not isinstance(last, ToolMessage) or notes_of(last).get("trouble") != LEFT:
             return None
-        calls = (call for it in reversed(self.before) if isinstance(it, AIMessage) for call in it.tool_calls)
-        return next((PlannedCall(it["name"], it["args"]) for it in calls if it["id"] == last.tool_call_id), None)
+        replies = [it for it in self.before if isinstance(it, AIMessage)]
+        made = ((call, reply) for reply in reversed(replies) for call in reply.tool_calls)
+        call, reply = next((call, reply) for call, reply in made if call["id"] == last.tool_call_id)
+        return Move("", (PlannedCall(call["name"], call["args"]),), {**reply.additional_kwargs, RESUMES: True})
 
     @property
     def form(self) -> str | None:
-        """Return the form of the dialog whose part is played."""
-        return self.own.form if self.own and FILL_FORM in self.tools else None
+        """Return the form of the role's dialog."""
+        return self.own["form"] if self.own and FILL_FORM in self.tools else None
 
     @cached_property
     def fields(self) -> Mapping[str, Any]:
-        """Return the label and the question of each field; a form without words of its own uses the fields' names."""
+        """Return the label and the question of each field; a form without texts uses the fields' names."""
         worded = form_texts(self.form, self.lang) if self.form else {}
         names = self.facts.get("fields", ()) if self.form else ()
         plain = {it: {"label": it.replace("_", " "), "question": asking(FILL_FORM, it, self.lang)} for it in names}
@@ -158,82 +141,114 @@ class Situation:
             field = next((name for name, entry in self.fields.items() if reply.endswith(entry["question"])), None)
         if self.form and field:
             asks = {"tool": FILL_FORM, "slot": field, "args": {}}
-        return asks if asks and asks["slot"] in self.tools.get(asks["tool"], {}) else None
+        return asks if asks and not self.begun and asks["slot"] in self.tools.get(asks["tool"], {}) else None
+
+    @property
+    def asked(self) -> Parameter | None:
+        """Return the parameter for which the last reply asks."""
+        return self.tools[self.asks["tool"]][self.asks["slot"]] if self.asks else None
 
     def writes(self, tool: str) -> bool:
-        """Tell whether a tool changes something, or may: who does not say so is not trusted."""
+        """Tell whether a tool writes, or may write: a tool without that fact counts as writing."""
         return tool == FILL_FORM or "writes" not in self.facts or tool in self.facts["writes"]
 
     @property
-    def abilities(self) -> list[str]:
-        """Return the tools beside those that every speaker has."""
-        return [name for name in self.tools if name not in PROTOCOL]
-
-    @property
     def offer(self) -> str | None:
-        """Return the tool that the last reply offered, unless the user was asked something else since."""
+        """Return the tool that the last reply offered, unless another question came since."""
         since = self.before[self.before.index(self.last_reply) :] if self.last_reply else ()
         is_past = any(notes_of(message).get("served") == FORGET for message in since)
         return None if is_past else self.note("offer")
 
     def note(self, name: str) -> Any:
-        """Return a note left with the last reply ("asks", "offer")."""
+        """Return a note of the last reply ("asks", "offer")."""
         return self.last_reply.additional_kwargs.get(name) if self.last_reply else None
+
+    @property
+    def last_results(self) -> Sequence[CallResult]:
+        """Return the tool calls of the turn before this one, with their outcomes."""
+        return results(self.before[_behind_last(HumanMessage, self.before) :])
+
+    @property
+    def recent(self) -> str:
+        """Return the things of the latest list since the last handoff."""
+        names: list[str] = []
+        for message in reversed(self.before):
+            if "dialog" in notes_of(message):
+                break
+            calls = message.tool_calls if isinstance(message, AIMessage) else []
+            names += [notes_of(message).get("served", ""), *(call["name"] for call in calls)]
+        listed = {thing(tool) for tool in self.tools if tool.startswith("list_")}
+        return next((thing(it) for it in (*names, self.facts.get("served", "")) if thing(it) in listed), "")
 
     @cached_property
     def wishes(self) -> tuple[Match, ...]:
-        """Return what was wished for, as far as examples say it."""
-        wishes = self.phrases.wishes(self.heard, frozenset(self.tools))
-        # "No, at nine" and "delete it" do not say what they are about, and reach no other dialog.
+        """Return the user's wishes, as matches with examples."""
+        wishes = self.phrases.wishes(self.heard, self.tools)
+        if all(it.pattern.owner for it in wishes) and (asked := self._asked_in_part()):
+            return (asked,)
+        # "No, at nine" and "delete it" name no subject, and reach no other dialog.
         return () if self.own and any(it.pattern.owner and it.pattern.is_weak for it in wishes) else wishes
 
-    @property
-    def is_done(self) -> bool:
-        """Whether the user says that this is all, and it is no wish in the words of this dialog's cards."""
-        is_own = any(not match.pattern.owner for match in self.wishes)
-        return not is_own and "done" in self.words.made_of(self.heard, "done", "thanks", "no")
+    def _asked_in_part(self) -> Match | None:
+        """Return the match of an elliptic question: its words are a part of an example question of the own dialog."""
+        words = self.words
+        telling = spoken(self.heard, words.lang).stems - words.fillers - words.listed("pointing")
+        if not (self.own and telling - words.stop and mentions("question", self.heard, words.lang)):
+            return None
+        own = [it for it in self.phrases.patterns if it.tool in self.own["tools"] and not it.slots]
+        asked = [it for it in own if telling <= it.fixed]
+        return Match(min(asked, key=lambda it: len(it.fixed)), {}, self.heard) if asked else None
 
     def says(self, *names: str) -> frozenset[str]:
-        """Return the word lists that make up all that was said."""
+        """Return the word lists that together cover the whole message."""
         return self.words.made_of(self.heard, *names)
+
+    @cached_property
+    def is_for_another(self) -> bool:
+        """Whether a message that returned by "no, go on" is a wish for another speaker, and no answer here."""
+        return bool(self.facts.get("undone")) and bool(self._phrases(alone=False).wishes(self.heard, self.tools))
 
     @cached_property
     def phrases(self) -> Phrasebook:
         """Return the phrases of everything in reach; the speaker's own ones have no owner."""
-        # After the user has taken a switch back, the message is meant for this dialog.
-        return self._phrasebook(is_alone=bool(self.facts.get("undone")))
+        # After the user has undone a handoff, the message is for this dialog.
+        return self._phrases(alone=bool(self.facts.get("undone")))
 
-    @cached_property
-    def all_phrases(self) -> Phrasebook:
-        """Return the phrases of everybody, also of those who are not meant."""
-        return self._phrasebook(is_alone=False)
-
-    def _phrasebook(self, *, is_alone: bool) -> Phrasebook:
-        own, examples = self.own, self.facts.get("examples") or {}
-        sources = tuple(PhraseSource(name) for name in self.tools if name not in self.facts.get("helpers", {}))
-        if own:
+    def _phrases(self, *, alone: bool) -> Phrasebook:
+        sources = [PhraseSource(name) for name in self.tools if name not in self.helpers]
+        if self.own:
             # The dialog's own entry phrases count too: inside the dialog they ask for nothing more.
-            sources += own.sources("")
-        if not is_alone:
-            sources += tuple(it for helper in self.helpers if helper != own for it in helper.sources(helper.tool))
+            entry = next(tool for tool, helper in self.helpers.items() if helper == self.own)
+            sources += [PhraseSource(entry), *_sources(self.own, "")]
+        if not alone:
+            for tool, helper in self.helpers.items():
+                sources += [PhraseSource(tool, tool), *_sources(helper, tool)] if helper != self.own else []
             names = {source.tool for source in sources}
-            sources += tuple(PhraseSource(name, name) for name in self.facts.get("tools", ()) if name not in names)
+            sources += [PhraseSource(name, name) for name in self.facts.get("tools", ()) if name not in names]
+        examples = self.facts.get("examples") or {}
         with_examples = (replace(source, examples=tuple(examples.get(source.tool, ()))) for source in sources)
-        return phrasebook(tuple(dict.fromkeys(with_examples)), self.words.lang)
+        return phrasebook(tuple(dict.fromkeys(with_examples)), self.words.lang, edition())
 
 
-def situation(messages: Sequence[BaseMessage], tools: Sequence[Mapping[str, object]]) -> Situation:
+def _sources(helper: Helper, owner: str) -> list[PhraseSource]:
+    """Return the phrase sources of a dialog's tools; `owner` is the owner of their wishes."""
+    inner = [PhraseSource(name, owner) for name in helper["tools"] if name not in PROTOCOL]
+    # Sentences about a field ("I like …") are for the dialog that asks for it.
+    return [*inner, PhraseSource(FILL_FORM, owner, None if owner else helper["form"])] if helper["form"] else inner
+
+
+def situation(messages: Sequence[BaseMessage], tools: Sequence[Mapping[str, Any]]) -> Situation:
     """Read the facts of a prompt.
 
     Raises:
-        UselessReply: the prompt has no facts; no rule answers its prose.
+        UselessReply: the prompt has no facts, and the rules cannot read its prose.
     """
     facts = notes_of(messages[0]).get("facts")
     if facts is None:
         raise UselessReply("refused", "rules read the facts of a prompt, and this one has none")
     history = [message for message in facts.get("history", ()) if not {"cards", "told"} & notes_of(message).keys()]
-    role, offered = facts.get("role", "supervisor"), [*tools, *facts.get("shelf", ())]
-    # The places behind the user's last words, and behind the last note of a change of hands.
+    role, offered = facts.get("role", "supervisor"), [*tools, *facts.get("tool_search", ())]
+    # The places after the user's last message, and after the last note of a handoff.
     # A place is 0 if the history has no such message.
     spoken, noted = _spoken(history), _behind_last(SystemMessage, history)
     noted = noted if noted >= spoken - 1 else 0
@@ -243,7 +258,7 @@ def situation(messages: Sequence[BaseMessage], tools: Sequence[Mapping[str, obje
     heard = brief or facts.get("text") or ("" if noted > spoken else last_words)
     made = results(history[max(spoken, noted) :])
     if spoken < _behind_last(HumanMessage, history):
-        # Calls that served an aside are not part of the work that goes on.
+        # Calls of an aside are not part of the earlier work that goes on.
         made = [result for result in made if result.call.name != HELP]
     handed_back = max((place for place, result in enumerate(made, 1) if result.call.name == HAND_BACK), default=0)
     return Situation(
@@ -253,15 +268,14 @@ def situation(messages: Sequence[BaseMessage], tools: Sequence[Mapping[str, obje
         before=history[: max(spoken - 1, 0)],
         role=role,
         lang=facts.get("lang", FALLBACK),
-        said=last_words,
-        heard=heard,
+        heard=heard if len(heard) <= LONGEST else "…",
         begun=role != "supervisor" and bool(noted or facts.get("opening")),
         results=made[handed_back:],
     )
 
 
 def _spoken(history: Sequence[BaseMessage]) -> int:
-    """Return the place behind the words to act on: the last ones, or those whose question was repeated."""
+    """Return the place after the message to act on: the last one, or the one whose question was repeated."""
     spoken = _behind_last(HumanMessage, history)
     if any(RESUMES in message.additional_kwargs for message in history[spoken:]):
         asides = [place for place, message in enumerate(history[:spoken]) if notes_of(message).get("trouble") == LEFT]
@@ -288,7 +302,7 @@ def results(messages: Sequence[BaseMessage]) -> list[CallResult]:
 def _result(call: PlannedCall, message: ToolMessage) -> CallResult:
     trouble = notes_of(message).get("trouble")
     if trouble in ("failed", "arguments", "unknown"):
-        # The returned words tell a model what to do; a user must not read them.
+        # The returned text instructs a model; a user must not read it.
         return CallResult(call, notes_of(message).get("rescued") or "", failed=True, broken=True)
     seen = notes_of(message).get("seen") in ("shown", "with_words", "as_answer")
     return CallResult(call, message.text.strip(), message.status == "error", declined=trouble == "declined", seen=seen)

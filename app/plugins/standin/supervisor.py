@@ -1,54 +1,53 @@
-"""The parts of the supervisor and of the observers.
+"""The rules of the supervisor and of the observers.
 
-The supervisor hands each wish to its dialog, uses its own tools, and says honestly what it is. The observers say who
-shall hold the conversation, whether the dialog is over, and what work the user seeks.
+The supervisor hands each wish to its dialog, uses its own tools, and says honestly what it is. The observers name the
+next holder of the conversation, say whether the dialog is over, and find the work that the user seeks.
 """
 
 import json
 
 from langchain_core.messages import AIMessage, HumanMessage
 
-from app.plugins.standin.lists import naming_list
 from app.plugins.standin.planning import NeedsCall, Plan, understand
 from app.plugins.standin.replies import abilities, greeting, in_words, joined, not_understood, small_talk
 from app.plugins.standin.situation import HELP, Move, PlannedCall, Situation
 from app.plugins.standin.vocabulary import sentence
 from prompts import table
 
-UNSURE = {"supervisor": Move("stay"), "finished": Move("no"), "intent": Move("{}")}
 WORK = "work"
 """The field of a profile whose sentences tell a professional intent."""
 
 
 def observe(now: Situation) -> Move:
-    """Return an observer's opinion as text."""
+    """Return an observer's verdict as text."""
     kind = now.facts.get("observer")
     if kind == "supervisor":
         return Move(_holder(now))
     if kind == "finished":
-        return Move("yes" if now.is_done else "no")
+        # The engine itself recognises words that end a dialog.
+        return Move("no")
     intent = next((match.text for match in now.wishes if WORK in match.slots and match.pattern.of_form), None)
     return Move(json.dumps({"intent": intent.strip()} if intent else {}, ensure_ascii=False))
 
 
 def _holder(now: Situation) -> str:
-    """Name who is plainly wished for instead of the present dialog; "stay" in doubt."""
+    """Return the speaker that the user plainly wants in place of the present dialog; "stay" in doubt."""
     has_asked = "?" in str(now.facts.get("reply") or "")
     if now.says("switch.phrases"):
         return "stay" if has_asked and now.says("cancel") else "other"
     wished = [match.pattern for match in now.wishes]
-    # Every speaker can ask the help itself.
+    # Every speaker can call the help tool itself.
     if not wished or any(it.owner in ("", HELP) or (has_asked and it.is_weak) for it in wished):
         return "stay"
-    return next((helper.dialog for helper in now.helpers if helper.tool == wished[0].owner), wished[0].owner)
+    owner = wished[0].owner
+    return now.helpers[owner]["dialog"] if owner in now.helpers else owner
 
 
 def speak(now: Situation) -> Move:
     """Return the supervisor's next move."""
     if now.results:
-        # A dialog itself says what it does.
-        entries = {helper.tool for helper in now.helpers}
-        own = [result for result in now.results if result.call.name not in entries]
+        # A dialog reports its own work.
+        own = [result for result in now.results if result.call.name not in now.helpers]
         plan, text = _plan(now), in_words(own, (), now.lang) if own else ""
         is_seen = not (text or plan.remarks) and any(result.seen for result in own)
         return Move() if is_seen else _with_remarks(now, plan, text)
@@ -84,29 +83,26 @@ def _opening(now: Situation) -> Move:
     if any(isinstance(message, AIMessage | HumanMessage) for message in now.messages):
         return Move(joined(sentence("again", now.lang), abilities(now)))
     parts = [greeting(now), sentence("who", now.lang), sentence("connect", now.lang), abilities(now)]
-    helper = next((helper for helper in now.helpers if helper.form), next(iter(now.helpers), None))
-    if helper is None:
+    tool = next((it for it in now.helpers if now.helpers[it]["form"]), next(iter(now.helpers), None))
+    if tool is None:
         return Move(joined(*parts, by="\n"))
-    own_offer = table(f"{helper.dialog}/phrases", now.lang).get("offer")
-    offer = own_offer or sentence("offer", now.lang, title=helper.title)
-    return Move(joined(*parts, offer, by="\n"), notes={"offer": helper.tool})
+    own_offer = table(f"{now.helpers[tool]['dialog']}/phrases", now.lang).get("offer")
+    offer = own_offer or sentence("offer", now.lang, title=now.helpers[tool]["title"])
+    return Move(joined(*parts, offer, by="\n"), notes={"offer": tool})
 
 
 def _offer_answered(now: Situation) -> Move | None:
-    """Accept or drop what the opening offered; after small talk the offer is still open."""
-    helper = next((helper for helper in now.helpers if helper.tool == now.offer), None)
-    if helper and now.says("yes"):
-        return Move("", (PlannedCall(helper.tool, {"brief": helper.title}),))
-    if helper and now.says("no", "skip", "cancel"):
-        return Move(joined(sentence("offer_declined", now.lang), abilities(now)))
-    return None
+    """Return the accepted offer of the opening as a call; the offer stays open after small talk."""
+    if not (offer := now.offer) or not now.says("yes"):
+        return None
+    return Move("", (PlannedCall(offer, {"brief": now.helpers[offer]["title"]}),))
 
 
 def _handovers(now: Situation, plan: Plan) -> list[PlannedCall]:
-    """Make one call for each wanted dialog, with its part of the message as brief. Dialogs that ask come last."""
+    """Return one handoff for each wanted dialog, its part of the message as brief. Dialogs with a form come last."""
     briefs: dict[str, list[str]] = {}
-    forms = {helper.tool for helper in now.helpers if helper.form}
-    foreign = [match for match in now.wishes if match.pattern.owner] if plan.foreign else []
-    for match in sorted(foreign, key=lambda match: match.pattern.owner in forms):
-        briefs.setdefault(match.pattern.owner, []).append(naming_list(now, match))
-    return [PlannedCall(owner, {"brief": ". ".join(texts)}) for owner, texts in briefs.items()]
+    for match in now.wishes if plan.foreign else ():
+        if owner := match.pattern.owner:
+            briefs.setdefault(owner, []).append(match.text)
+    owners = sorted(briefs, key=lambda owner: bool(owner in now.helpers and now.helpers[owner]["form"]))
+    return [PlannedCall(owner, {"brief": ". ".join(briefs[owner])}) for owner in owners]

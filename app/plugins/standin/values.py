@@ -1,4 +1,4 @@
-"""Values from raw words: typed by the schema of a tool; and what the words of an open value must not be."""
+"""Values from raw words, typed by a tool's schema; and tests of words that are no open value."""
 
 import re
 from collections.abc import Mapping
@@ -17,35 +17,40 @@ from app.plugins.standin.vocabulary import StandinVocabulary
 
 Kind = Literal["text", "texts", "number", "numbers", "flag", "choice", "time", "id", "ids"]
 OPEN = ("text", "texts")
-"""Kinds of values that any words may be."""
+"""Kinds of values that accept any words."""
 IDENTIFIERS = ("id", "ids")
 REFERRING = ("number", "numbers")
 """Kinds of values that point at entries of a list, and the names of slots for them."""
 WHEN, NOTE = "when", "note"
 """Parameters that take a time in the user's words, and a sentence to be kept."""
-QUOTED = re.compile(r'"([^"]+)"|«([^»]+)»|“([^”]+)”')
 _UTC = ZoneInfo("UTC")
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=_UTC)
-"""Whether words name a time must not depend on the present; the tools know which times are past."""
+"""A fixed present, so that words name a time on any day; the tools know which times are past."""
 _TYPES: Mapping[str, Kind] = {"string": "text", "boolean": "flag", "integer": "number", "number": "number"}
+_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|„[^“]*“")
 _EDGE = " \t\n.,;:!?，。；：！？—–-"
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A tool's parameter: what kind of value it takes and whether it may be left out."""
+    """A tool's parameter: its kind of value, and whether it is required."""
 
     name: str
     tool: str
     kind: Kind
     required: bool
     optional: bool
-    """Whether leaving it out means "no value"; false where a default value stands in."""
+    """Whether a missing argument means "no value"; False if the parameter has a default value."""
     values: tuple[object, ...] = ()
 
 
+def thing(tool: str) -> str:
+    """Return the thing that a tool works on: the "todo" of `delete_todos`."""
+    return tool.partition("_")[2].removesuffix("s")
+
+
 def parameters(function: Mapping[str, Any]) -> dict[str, Parameter]:
-    """Read the parameters of a tool in OpenAI's form."""
+    """Return the parameters of a tool in OpenAI's form."""
     schema, tool = function.get("parameters", {}), str(function.get("name", ""))
     by_name = {}
     for name, entry in schema.get("properties", {}).items():
@@ -90,61 +95,48 @@ def parted(text: str, lang: str) -> tuple[str, str] | None:
 
 
 def time_in(raw: str, words: StandinVocabulary) -> str | None:
-    """Return words that name a time or a change of time and nothing else, as tools understand them."""
+    """Return words in the tools' form if they name a time or a change of time and nothing else; else None."""
     flat = raw.strip(" ,.;:!?")
     if period(raw, words.lang, _SOME_DAY, _UTC) is not None:
         return flat
     for form in ("{}",) if pieces_in(flat, words.lang) else ("{}", *words.phrases("times")):
         reading = read(form.format(flat), words.lang)
-        if reading and not reading.rest and ("shift" in reading.pieces or _names_a_moment(reading)):
+        if reading and not reading.rest and (reading.pieces.keys() & {"shift", "length"} or _names_a_moment(reading)):
             return form.format(flat)
     return None
 
 
-def later(raw: str, form: str, lang: str) -> str:
-    """Return "two hours" as "two hours later", which counts from the postponed time; any other time as it is."""
-    phrase = form.format(raw.strip(" ,.;:!?"))
-    reading = read(phrase, lang)
-    return phrase if reading and not reading.rest and reading.pieces.keys() == {"shift"} else raw
-
-
 def _names_a_moment(reading: TimeReading) -> bool:
-    # The tool says what is wrong with a past or impossible time ("at 25:00").
+    # The tool reports a past or impossible time ("at 25:00").
     is_real = meant(reading.pieces, _SOME_DAY, _UTC) is not None
     return is_real or problem_of(reading.pieces, _SOME_DAY, _UTC).reason != "unclear"
 
 
 def spans(flat: str, boundary: re.Pattern[str]) -> list[tuple[int, int]]:
-    """Return the places of the parts between boundaries; what stands in quotation marks stays whole."""
-    quoted = [piece.span() for piece in QUOTED.finditer(flat)]
-    cuts = [cut.span() for cut in boundary.finditer(flat)]
-    free = [cut for cut in cuts if not any(start < cut[0] < end for start, end in quoted)]
-    places = zip([0, *(end for _, end in free)], [*(start for start, _ in free), len(flat)], strict=True)
+    """Return the places of the parts between boundaries; a quotation is never divided."""
+    quoted = [range(*quotation.span()) for quotation in _QUOTED.finditer(flat)]
+    cuts = [cut.span() for cut in boundary.finditer(flat) if not any(cut.start() in it for it in quoted)]
+    places = zip([0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(flat)], strict=True)
     return [(start, end) for start, end in places if flat[start:end].strip()]
 
 
 def items(raw: str, words: StandinVocabulary) -> list[str]:
-    """Split an enumeration into its items; quotation marks keep an item whole."""
+    """Split an enumeration into its items."""
     flat = plain(raw)
-    parts = (QUOTED.sub(r"\1\2\3", flat[start:end]) for start, end in spans(flat, words.between_items))
-    return list(dict.fromkeys(item for part in parts if (item := clean(part, words))))
+    parts = (clean(flat[start:end], words) for start, end in spans(flat, words.between_items))
+    return list(dict.fromkeys(filter(None, parts)))
 
 
 def clean(raw: str, words: StandinVocabulary) -> str:
-    """Cut fillers and punctuation off the edges of a value."""
+    """Cut fillers and punctuation off the edges of a value; without blanks a filler may begin a word."""
     flat = plain(raw).strip(_EDGE)
-    if (quoted := QUOTED.fullmatch(flat)) is not None:
-        return str(quoted[1] or quoted[2] or quoted[3])
-    if not words.spaced:
-        # A filler may be the first letter of a word.
-        return flat
-    units = words.units(flat)
-    telling = next((place for place, unit in enumerate(units[:-1]) if unit.stem not in words.fillers), len(units) - 1)
-    return flat[units[telling].start if telling else 0 :] if units else ""
+    units = words.units(flat) if words.spaced else []
+    telling = next((unit for unit in units if unit.stem not in words.fillers), None)
+    return flat[telling.start :] if telling and telling != units[0] else flat
 
 
 def choice(raw: str, parameter: Parameter, words: StandinVocabulary) -> object:
-    """Return the value that these words name, and nothing else ("as done" is True); None if they name none."""
+    """Return the value that these words name alone ("as done" is True); None if they name none."""
     key, lists = words.key(clean(raw, words)), words.choices(parameter.tool, parameter.name)
     for value, phrases in lists.items():
         if any(words.key(phrase) == key for phrase in phrases):
@@ -154,25 +146,15 @@ def choice(raw: str, parameter: Parameter, words: StandinVocabulary) -> object:
 
 
 def number(raw: str, words: StandinVocabulary) -> int | None:
-    """Return the number that the words name by themselves ("2", "the second one"), -1 for the last."""
+    """Return the number that the words name alone ("2", "the second one"), -1 for the last; None for other words."""
     stems = words.stems(moment_words(words.lang).figured(plain(raw)))
     values = {stem: int(stem) if stem.isdecimal() else words.numbers.get(stem) for stem in stems}
     nouns = words.listed("nouns")
-    named = [stem for stem in stems if values[stem] is not None]
-    # "The second one", "the last one": "one" only stands for the thing.
-    named = [stem for stem in named if stem not in nouns] or named
-    if len(named) == 2 and {values[stem] for stem in named} == {-1, 1}:
-        named = [stem for stem in named if values[stem] == -1]
+    named = {values[stem] for stem in stems if values[stem] is not None and stem not in nouns}
+    # In "the second one" and "the last one", "one" is no number.
+    named = named - {1} if -1 in named else named or {values[stem] for stem in stems if values[stem] is not None}
     others = {stem for stem in stems if values[stem] is None} - nouns - words.fillers
-    return values[named[0]] if len(named) == 1 and not others else None
-
-
-def last_few(raw: str, words: StandinVocabulary) -> int | None:
-    """Return how many entries at the end of a list the words name ("the last two"); None if they name no such."""
-    stems = words.stems(moment_words(words.lang).figured(plain(raw)))
-    last = [stem for stem in stems if words.numbers.get(stem) == -1]
-    rest = " ".join(stem for stem in stems if stem not in last)
-    return number(rest, words) if len(last) == 1 and rest else None
+    return named.pop() if len(named) == 1 and not others else None
 
 
 def vague(raw: str, words: StandinVocabulary) -> bool:
@@ -181,9 +163,9 @@ def vague(raw: str, words: StandinVocabulary) -> bool:
 
 
 def is_name(raw: str, words: StandinVocabulary) -> bool:
-    """Tell whether the words of an open value name things: they have no word of a sentence, and are no phrase."""
-    typed = {*words.spelled(QUOTED.sub(" ", plain(raw)))}
+    """Tell whether the words of an open value name things: no word of a sentence, no phrase, no correction."""
     is_phrase = words.made_of(
         raw, "yes", "no", "thanks", "goodbye", "greeting", "cancel", "skip", "done", "leave", "wait"
     )
-    return not (words.asks(raw) or is_phrase or typed & {*words.phrases("sentence")})
+    is_sentence = {*words.spelled(raw)} & {*words.phrases("sentence")} or words.behind(raw, "correcting")
+    return not (words.asks(raw) or is_phrase or is_sentence)

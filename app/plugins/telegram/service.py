@@ -1,6 +1,6 @@
 """The Telegram door as a service: polling or a webhook, notes to the operators, and sending beside another process.
 
-A message is acknowledged when it is in the inbox; what is left unanswered at the end is taken up at the next start.
+A message is acknowledged when it is in the inbox; the next start answers the messages that the end left unanswered.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ from app.process.tasks import cancelled_by, wait_for_event
 from app.settings import Settings
 
 PATIENCE = 10.0
-"""Seconds that answers in the making and a note on its way have at the end."""
+"""Seconds at the end for running answers and a note on its way."""
 LOOK = 10.0
 """Seconds between two looks for notes, because other processes leave some, too."""
 
@@ -73,7 +73,7 @@ async def open_door(
 ) -> AsyncIterator[TelegramDoor]:
     """Answer messages and deliver reminders during the block, then let running answers end; raises as `connected`.
 
-    `patience` is how many seconds these answers have.
+    `patience` is the time for these answers, in seconds.
     """
     async with connected(bot), AsyncExitStack() as stack:
         names = await read_names(assistant.memory, bot.id)
@@ -96,7 +96,7 @@ async def open_door(
         if operators:
             await stack.enter_async_context(operators)
         if (chat := own.help_operator_chat) is not None:
-            courier = await stack.enter_async_context(Courier(assistant.memory.notes, sender, chat, lang))
+            courier = await stack.enter_async_context(NoteDelivery(assistant.memory.notes, sender, chat, lang))
             stack.push_async_callback(courier.finish)
         door.chats.start(offer_menus(door))
         door.chats.start(describe(door))
@@ -115,8 +115,8 @@ def _note_reached(clock: Clock, silence: SilenceClock, names: ThreadNames, place
             clock.reached(thread)
 
 
-class Courier(Posting):
-    """Carry notes to a chat; `lang` is the operators' language."""
+class NoteDelivery(Posting):
+    """Carries notes to a chat; `lang` is the operators' language."""
 
     setting = "HELP_OPERATOR_CHAT"
 
@@ -125,7 +125,7 @@ class Courier(Posting):
         self._hands = asyncio.Lock()
 
     async def post(self) -> None:
-        """Deliver the notes that wait."""
+        """Deliver the waiting notes."""
         self._notes.changed.clear()
         for note in await self._notes.waiting():
             with suppress(TextRefused):
@@ -139,7 +139,7 @@ class Courier(Posting):
                 await self._notes.delivered(note)
 
     async def finish(self) -> None:
-        """Wait for the note that is being sent, and begin no other, so that none is sent again at the next start."""
+        """Wait for the note on its way, and begin no other: a cut-off note would be sent again at the next start."""
         with suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE):
                 await self._hands.acquire()

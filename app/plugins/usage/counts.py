@@ -1,7 +1,7 @@
-"""The usage of models by day (UTC), in the database, and what it leaves for a turn.
+"""The usage of models by day (UTC), in the database, and the budget that it leaves for a turn.
 
-The database counts all users by model, and each user by a keyed digest: it outlives what is forgotten, for nobody may
-forget away a limit.
+The database counts all users by model, and each user by a keyed digest. The counts outlive a forgotten user: nobody
+may escape a limit by having data forgotten.
 """
 
 import logging
@@ -21,21 +21,21 @@ from agents.memory.connection import Session, Tables
 from agents.memory.inbox import storable
 from agents.models import FREE
 from agents.state.limits import Limits
-from agents.toolkit.context import Budgets, Spent
+from agents.toolkit.context import Budgets, TurnUsage
 from app.prices import MILLION, Price, Tokens
 from prompts import sentence
 
 LOG = logging.getLogger(__name__)
 TABLES = Tables(
     "usage",
-    (
-        """CREATE TABLE usage (
+    {
+        "make_usage": """CREATE TABLE usage (
         day TEXT NOT NULL, who TEXT NOT NULL, model TEXT NOT NULL, calls INTEGER NOT NULL,
         input_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
         millionths INTEGER NOT NULL, largest INTEGER NOT NULL, PRIMARY KEY (day, who, model)) WITHOUT ROWID""",
         # The digests of older versions had no key.
-        "DELETE FROM usage WHERE who <> ''",
-    ),
+        "forget_plain_digests": "DELETE FROM usage WHERE who <> ''",
+    },
 )
 ADD = """
 INSERT INTO usage (day, who, model, calls, input_tokens, cached_tokens, output_tokens, millionths, largest)
@@ -55,7 +55,7 @@ SELECT day, model, calls, input_tokens, cached_tokens, output_tokens, millionths
 WHERE who = ? AND day > ? ORDER BY day, model
 """
 EVERYBODY = ""
-"""Stands in the place of a user's digest in the rows that count all users."""
+"""The value in place of a user's digest, in the rows that count all users."""
 MOST_COUNTED = 1 << 44
 """The most that a turn counts of anything: a day of such turns is still a number that a database keeps."""
 KEPT_OF_USER = timedelta(days=1)
@@ -63,7 +63,7 @@ KEPT_OF_USER = timedelta(days=1)
 
 
 class UsageSettings(BaseSettings):
-    """What may be used in a day, 0: no limit; and how many days are kept."""
+    """The limits of usage for a day, 0: no limit; and the number of days that are kept."""
 
     model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
 
@@ -80,7 +80,7 @@ class UsageSettings(BaseSettings):
 
 
 class Sum(NamedTuple):
-    """What was used of a day."""
+    """The usage of a day, as tokens and money."""
 
     tokens: int = 0
     millionths: int = 0
@@ -91,7 +91,7 @@ NOTHING = Sum()
 
 
 class DayOfModel(NamedTuple):
-    """What one model was used in one day (UTC)."""
+    """The usage of one model on one day (UTC)."""
 
     day: str
     model: str
@@ -106,17 +106,17 @@ class DayOfModel(NamedTuple):
 
 @dataclass(eq=False)
 class Usage(Budgets):
-    """Count what models use, and tell what is left of a day."""
+    """Counts the usage of models, and tells what is left of a day's limits."""
 
     memory: Memory
     limits: UsageSettings
     prices: Mapping[str, Price] = field(default_factory=dict)
     counted: dict[str, Tokens] = field(default_factory=dict)
-    """What the turns of this process have used since its start, by model."""
+    """The usage of this process's turns since its start, by model."""
     _pruned: str = ""
 
     async def budget(self, user: str, zone: ZoneInfo, *, is_paid: bool = True) -> "Budget":
-        """Return what a turn of a user may use; `zone` is that in which the user reads when the next day begins."""
+        """Return the budget of a user's turn; the user reads in the time zone `zone` when the next day begins."""
         begins = datetime.combine(self._today() + timedelta(days=1), datetime.min.time(), UTC).astimezone(zone)
         budget = Budget(usage=self, user=user, until=f"{begins:%H:%M} ({zone.key})", is_paid=is_paid)
         if self.limits.is_limited:
@@ -125,7 +125,7 @@ class Usage(Budgets):
         return budget
 
     def count(self, call: ModelEnd) -> Tokens | None:
-        """Count a call of a turn of this process, whoever plays it; return what it took, None of a free model."""
+        """Count a model call of a turn in this process; return its tokens, or None for a free model."""
         if call.model.startswith(FREE):
             return None
         tokens = Tokens.of(call)
@@ -133,7 +133,7 @@ class Usage(Budgets):
         return tokens
 
     async def add(self, user: str, used: Mapping[str, Tokens], largest: int) -> None:
-        """Write down what a turn has used, by model; `largest` are the tokens of the turn so far."""
+        """Write down the usage of a turn, by model; `largest` are the tokens of the turn so far."""
         today = self._today()
         day = today.isoformat()
         rows = []
@@ -154,12 +154,12 @@ class Usage(Budgets):
         self._pruned = day
 
     def millionths(self, model: str, tokens: Tokens) -> int:
-        """Return what calls of a model cost, in millionths of the currency of the prices; 0 without a price."""
+        """Return the cost of a model's calls, in millionths of the currency of the prices; 0 without a price."""
         price = self.prices.get(model)
         return round(price.of(tokens) * MILLION) if price else 0
 
     async def by_day(self, days: int = 1, user: str | None = None) -> list[DayOfModel]:
-        """Return what was used on the last days, by model; of one user, two days of whom are kept, in sum."""
+        """Return the usage of the last days, by model; for one user in sum, and of the last two days at most."""
         after = (self._today() - timedelta(days=days)).isoformat()
         rows = await self.memory.database.execute(
             DAYS, (EVERYBODY if user is None else self.memory.digests.of(user), after)
@@ -167,7 +167,7 @@ class Usage(Budgets):
         return [DayOfModel._make((*row[:6], row[6] / MILLION, row[7])) for row in rows]
 
     async def today(self, lang: str, limits: Limits) -> str:
-        """Return in a line what models were used today."""
+        """Return today's usage of models, in a line."""
         models = await self.by_day()
         facts = {
             "tokens": sum(model.input_tokens + model.output_tokens for model in models),
@@ -188,25 +188,25 @@ class Usage(Budgets):
 
 
 @dataclass(kw_only=True)
-class Budget(Spent):
-    """What one turn uses, counted towards the limits of its day; a model call that is over them does not begin."""
+class Budget(TurnUsage):
+    """The usage of one turn, counted towards the limits of its day; a model call that is over them does not begin."""
 
     usage: Usage
     user: str
     until: str
-    """When the next day begins, as the user reads it."""
+    """The beginning of the next day, as the user reads it."""
     is_paid: bool = True
     """Whether every model of the turn has its price, so that a turn over its limits need not begin."""
     used: Sum = NOTHING
-    """What the user had used of the day before this turn."""
+    """The user's usage of this day up to this turn."""
     used_by_all: Sum = NOTHING
-    """What all users had used of it."""
+    """All users' usage of this day up to this turn."""
     own: Sum = NOTHING
-    """What this turn has used."""
+    """The usage of this turn."""
     _unstored: dict[str, Tokens] = field(default_factory=dict)
 
     def note(self, event: Event) -> None:
-        """Count a call. Raises ModelUnavailable where one begins that is over a limit."""
+        """Count a call. Raises ModelUnavailable: a call begins that is over a limit."""
         if isinstance(event, ModelStart) and not event.model.startswith(FREE):
             self._check()
         super().note(event)
@@ -222,14 +222,14 @@ class Budget(Spent):
         return super().leaves(limits)
 
     async def store(self) -> None:
-        """Write down what was counted since the last time; what cannot be written comes with the next time."""
+        """Write down the counts since the last time; counts that cannot be written stay for the next time."""
         unstored, self._unstored = self._unstored, {}
         if not unstored:
             return
         try:
             await self.usage.add(self.user, unstored, self.own.tokens)
         except DatabaseError as fault:
-            # The answer is there, and its end is not to be lost for a count.
+            # The answer is there: a count must not cost the user its end.
             LOG.error("what models were used is not written down (%s)", fault)
             for model, tokens in unstored.items():
                 self._unstored.setdefault(model, Tokens()).add(tokens)

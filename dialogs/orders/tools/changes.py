@@ -1,8 +1,8 @@
 """Tools that change an order or a customer's details. Each is one transaction.
 
-The user is asked before each, with the real items and money: the operation is tried, and nothing of it is saved. What
-the shop would refuse is not asked. An order can be changed once with the same arguments; an address may be set back to
-what it was.
+The user is asked before each, with the real items and money: the operation is tried, and nothing of it is saved. A
+change that the shop would refuse is not asked. An order can be changed once with the same arguments; an address may be
+set back to a former one.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from langchain_core.tools import BaseTool, tool
 from pydantic import Field
 
 from agents.language.identifiers import Schema
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from agents.toolkit import Answer, Refused, Runtime, result, traits
 from agents.toolkit.traits import Wording
 from dialogs.orders import operations, wording
@@ -56,7 +56,7 @@ def _address_facts(records: ShopRecords, kind: str, args: Json, lang: str) -> Ma
 
 
 def _order_facts(records: ShopRecords, kind: str, args: Json, lang: str) -> Mapping[str, str]:
-    """Try a change of an order, and return in words what it is about."""
+    """Try a change of an order, and return the facts for its question, in words."""
     order = deepcopy(records.order(args["order_id"]))
     OPERATIONS[kind](records, **args)
     items = operations.taken(order, args["item_ids"]) if "item_ids" in args else order["items"]

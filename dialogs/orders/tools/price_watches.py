@@ -1,4 +1,4 @@
-"""Price watches: tools to set and stop them, and what tells a user that a product has become cheaper."""
+"""Price watches: tools to set and stop them, and the notice to a user that a product has become cheaper."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, TypedDict, cast
@@ -9,7 +9,7 @@ from pydantic import Field
 
 from agents.memory import Memory
 from agents.memory.store import namespace_of
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from agents.toolkit import Answer, CardList, Entry, Refused, Runtime, result, traits
 from agents.toolkit.traits import Items
 from agents.toolkit.undo import entered
@@ -21,14 +21,14 @@ from dialogs.orders.wording import money, said, translated
 Words = Annotated[str, Field(min_length=1, max_length=200)]
 Price = Annotated[float, Field(gt=0)]
 MOST_WATCHES = 50
-"""Price watches that a user may have."""
+"""The most price watches of a user."""
 MOST_USERS = 100_000
 WATCHES = "price_watches"
-"""Where a user's watches stand in long-term memory, by product."""
+"""The place of a user's watches in long-term memory, by product."""
 
 
 class Watch(TypedDict):
-    """A product that is watched: the user is told in this thread when it costs less than `below`."""
+    """A watched product: the user gets a notice in this thread when it costs less than `below`."""
 
     product_id: str
     name: str
@@ -38,12 +38,12 @@ class Watch(TypedDict):
 
 
 class PriceWatches(Items):
-    """Price watches as they are taken back; the key of a watch is its product."""
+    """Price watches for the undo log; the key of a watch is its product."""
 
     name = WATCHES
 
     async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Json]:
-        """Return the watches that there are."""
+        """Return the existing watches with these keys."""
         return {key: watch for key, watch in (await _watches(runtime)).items() if key in keys}
 
     async def write(self, runtime: Runtime, key: str, value: Json | None) -> None:
@@ -115,10 +115,10 @@ async def stop_price_watch(product: Words, runtime: Runtime) -> str:
 
 
 async def tell_watchers(shop: Shop, memory: Memory) -> int:
-    """Tell the user of each watch whose product has become cheaper, and end the watch; return how many there were.
+    """Notify the user of each watch whose product has become cheaper, and end the watch; return their number.
 
-    A process that is killed in between loses no watch and tells nobody twice: a watch ends after the user is told, and
-    the same watch at the same price is told once.
+    A process that is killed in between loses no watch and sends no notice twice: a watch ends after its notice, and the
+    same watch at the same price has one notice.
     """
     products = await shop.read(lambda db: ShopRecords(db, None).products())
     prices, count = {product["product_id"]: _least_price(product) for product in products}, 0
@@ -155,7 +155,7 @@ def _store(runtime: Runtime) -> BaseStore:
 
 
 def _named(records: ShopRecords, words: str, lang: str) -> Product:
-    """Return the one product that has these words in its name. Raises ShopError."""
+    """Return the only product with these words in its name. Raises ShopError."""
     products = [product for product in records.products() if is_product(product, words, lang)]
     if not products:
         raise ShopError("nothing_called", words=words)
@@ -166,5 +166,5 @@ def _named(records: ShopRecords, words: str, lang: str) -> Product:
 
 
 def _least_price(product: Product) -> float | None:
-    """Return the lowest price of what is in stock; None if nothing is."""
+    """Return the lowest price of the items in stock; None if there are none."""
     return min((variant["price"] for variant in product["variants"].values() if variant["available"]), default=None)

@@ -1,4 +1,4 @@
-"""What the lists of to-dos and of reminders have in common: they are shown, chosen from, deleted and taken back."""
+"""The common part of the lists of to-dos, notes and reminders: showing, choices, deletions and undo."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -11,8 +11,8 @@ from langchain_core.tools import BaseTool
 from langgraph.store.base import BaseStore, PutOp
 from pydantic import Field
 
-from agents.memory.store import namespace_of
-from agents.state.talk import Json
+from agents.memory.store import NUMBERS, namespace_of
+from agents.state.speaker_state import Json
 from agents.toolkit import Answer, Entry, Option, Refused, Runtime, choice, result
 from agents.toolkit.confirmation import MOST_SHOWN, may_be_others, more, worded
 from agents.toolkit.context import present, tells_of_others
@@ -25,7 +25,7 @@ from dialogs.planner.wording import said
 from prompts import phrase
 
 LONGEST_LINE = 80
-"""Characters of an entry in a question about several."""
+"""The most characters of an entry in a question about several."""
 Text = Annotated[str, Field(min_length=1, max_length=500)]
 When = Annotated[str, Field(min_length=1, max_length=200)]
 Number = Annotated[int, Field(ge=1)]
@@ -37,13 +37,13 @@ class Kept:
     """An entry of a list."""
 
     number: int
-    """The user names it by this number, which never changes."""
+    """The user's number for the entry; it never changes."""
     key: str
-    """Undo finds it by this id of the call that made it."""
+    """The entry's key for undo: the id of the call that made it."""
     words: str
-    """What the user is shown of it."""
+    """The entry's text for the user."""
     values: Json
-    """What is kept of it, so that it can be put back."""
+    """The entry's stored values, for undo."""
 
     @property
     def line(self) -> str:
@@ -55,15 +55,15 @@ class KeptList(Items, ABC):
     """A numbered list of the user's. Its `name` begins the keys of its sentences."""
 
     chosen_fields: Sequence[str]
-    """The values that a model is told of an entry that the user has chosen."""
+    """The values of a chosen entry that a model gets."""
 
     @abstractmethod
     async def stored(self, runtime: Runtime) -> Mapping[str, Json]:
-        """Return the values of the entries, their `number` among them, by key."""
+        """Return the values of the entries, including their `number`, by key."""
 
     @abstractmethod
     def words(self, values: Json, lang: str, now: datetime | None = None) -> str:
-        """Return what the user is shown of an entry; without `now` in words that do not change as time goes by."""
+        """Return an entry's text for the user; without `now` in words that do not change with time."""
 
     @abstractmethod
     async def remove(self, runtime: Runtime, keys: Collection[str]) -> None:
@@ -71,14 +71,14 @@ class KeptList(Items, ABC):
 
     @abstractmethod
     def compared(self, values: Json) -> tuple[object, ...]:
-        """Return what two entries in the same state have in common."""
+        """Return the values that are equal for two entries in the same state."""
 
     def same(self, item: Json | None, other: Json | None) -> bool:
         """See `Items`."""
         return item is other if item is None or other is None else self.compared(item) == self.compared(other)
 
     async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Json]:
-        """Return the values of those of the entries that there are."""
+        """Return the values of the existing entries with these keys."""
         return {key: values for key, values in (await self.stored(runtime)).items() if key in keys}
 
     def worded(self, value: Json, lang: str) -> str:
@@ -100,7 +100,7 @@ class KeptList(Items, ABC):
 
     def held(self, runtime: Runtime) -> AbstractAsyncContextManager[None]:
         """Hold the list: calls of one reply, and processes, write side by side and would give one number twice."""
-        # No thread's name begins so: the turn holds its thread already.
+        # No thread's name begins like this: the turn holds its thread already.
         return runtime.context.locks.hold(f"\0{self.name} {runtime.context.user}")
 
     async def with_numbers(self, runtime: Runtime, numbers: Collection[int] | None) -> list[Kept]:
@@ -108,7 +108,7 @@ class KeptList(Items, ABC):
         return [it for it in await self.entries(runtime) if numbers is None or it.number in numbers]
 
     async def shown(self, runtime: Runtime, page: int, kept: Sequence[Kept] | None = None) -> Answer:
-        """Show a page of the list, or of these entries of it."""
+        """Show a page of the list, or of some of its entries."""
         lang = runtime.state["lang"]
         shown = await self.entries(runtime) if kept is None else kept
         entries = [Entry(it.words, number=it.number) for it in shown]
@@ -121,7 +121,7 @@ class KeptList(Items, ABC):
         lang, offered = runtime.state["lang"], await self.with_numbers(runtime, numbers)
         told(offered, runtime)
         options = [
-            # With a date instead of "tomorrow": "see you tomorrow" must choose nothing.
+            # The option has a date instead of "tomorrow": "see you tomorrow" must choose nothing.
             Option(
                 self.words(it.values, lang), {name: it.values[name] for name in self.chosen_fields}, id=str(it.number)
             )
@@ -140,7 +140,7 @@ class KeptList(Items, ABC):
         return said(f"{self.name}_delete", runtime.state["lang"], count=len(lines), items=items)
 
     async def question_of_change(self, tool: BaseTool, args: Json, runtime: Runtime) -> str | None:
-        """Word the question before the entry with a `number` is changed, which it names; likewise."""
+        """Word the question before a change of the entry with this `number`; empty or None as for `question`."""
         number = args.get("number")
         lines = await self._stable_lines([number] if number else [], runtime)
         if runtime.context.is_shared or not number:
@@ -149,12 +149,12 @@ class KeptList(Items, ABC):
         return worded(tool, {"entry": cut(lines[0]), **changes}, runtime.state) if lines else None
 
     async def _stable_lines(self, numbers: Collection[int], runtime: Runtime) -> list[str]:
-        """Return entries as they are worded until they change, so that a question about them stays the same."""
+        """Return entries in words that stay until the entries change, so that a question about them stays the same."""
         lang = runtime.state["lang"]
         return [f"{it.number}. {self.words(it.values, lang)}" for it in await self.with_numbers(runtime, numbers)]
 
     async def delete(self, runtime: Runtime, numbers: Collection[int]) -> str:
-        """Delete entries; return what was deleted and what is left."""
+        """Delete entries; return a sentence on them, and the remaining list."""
         lang = runtime.state["lang"]
         deleted = await self.taken_off(runtime, numbers)
         told(deleted, runtime)
@@ -165,9 +165,9 @@ class KeptList(Items, ABC):
         return f"{phrase('deleted', lang, items=lines)}\n{await self.listed(runtime)}"
 
     async def taken_off(self, runtime: Runtime, numbers: Collection[int]) -> list[Kept]:
-        """Delete entries so that they can be taken back; return them.
+        """Delete entries, and enter them for undo; return them.
 
-        What an earlier try of this call was about to delete is settled, whatever bears its number now.
+        An earlier try of this call has settled the entries to delete, also if other entries have their numbers now.
         """
         async with self.held(runtime):
             before = {key: values for key, (values, _) in (await begun(runtime, self)).items()}
@@ -182,7 +182,7 @@ class KeptList(Items, ABC):
         return self._kept({**before, **chosen}, runtime)
 
     async def listed(self, runtime: Runtime, named: Collection[str] = ()) -> str:
-        """Return the list in words; where others read along, the entries with these keys, which the user has named."""
+        """Return the list in words; where others read along, only the entries with these keys, which the user named."""
         lang, is_shared = runtime.state["lang"], runtime.context.is_shared
         shown = [it for it in await self.entries(runtime) if not is_shared or it.key in named]
         told(shown, runtime)
@@ -192,7 +192,7 @@ class KeptList(Items, ABC):
         return "\n".join(lines) or said(f"{self.name}_none", lang)
 
     async def no_such(self, runtime: Runtime, numbers: Sequence[int]) -> str:
-        """Say that there are no entries with these numbers, and which there are."""
+        """Return the sentence that there are no entries with these numbers, and the list."""
         missing = ", ".join(map(str, numbers))
         return f"{said(f'{self.name}_unknown', runtime.state['lang'], numbers=missing)}\n{await self.listed(runtime)}"
 
@@ -220,7 +220,7 @@ class StoredList(KeptList):
         await _store(runtime).aput(self._place(runtime), key, value)
 
     async def add(self, runtime: Runtime, entries: Sequence[Kept], new: Sequence[Json]) -> Sequence[str]:
-        """Add to the entries, so that it can be taken back; return the keys. The caller holds the list.
+        """Add entries, for which undo is possible; return the keys. The caller holds the list.
 
         Raises:
             Refused: the list is full.
@@ -230,13 +230,13 @@ class StoredList(KeptList):
         if len(added_before | {*keys}) > MOST_TODOS:
             raise Refused(said("todos_full", runtime.state["lang"], most=MOST_TODOS))
         missing = [(key, values) for key, values in zip(keys, new, strict=True) if key not in added_before]
-        # A number that was given once is not given again: somebody may still mean what bore it.
-        numbers = namespace_of(runtime.context.user, "numbers")
+        # A used number is not given again: the user may still mean its former entry.
+        numbers = namespace_of(runtime.context.user, NUMBERS)
         counted = await _store(runtime).aget(numbers, self.name)
         last = max((it.number for it in entries), default=0) if counted is None else int(counted.value["last"])
         numbered = {key: {"number": number, **values} for number, (key, values) in enumerate(missing, last + 1)}
         await entered(runtime, self, {key: (None, value) for key, value in numbered.items()})
-        # All at once: a process that ends in between must neither use a number up nor forget that it was given.
+        # All in one write: a process that ends in between must neither waste a number nor give it twice.
         count, place = PutOp(numbers, self.name, {"last": last + len(numbered)}), self._place(runtime)
         await _store(runtime).abatch([count, *(PutOp(place, key, value) for key, value in numbered.items())])
         return keys
@@ -251,26 +251,26 @@ def _store(runtime: Runtime) -> BaseStore:
 
 
 def cut(line: str) -> str:
-    """Return an entry as it is shown among others."""
+    """Return an entry, cut for a list of several."""
     return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}… (+{len(line) - LONGEST_LINE})"
 
 
 def told(kept: Iterable[Kept], runtime: Runtime) -> None:
-    """Note that the model is told of entries, of which others may have written some."""
+    """Note that the model reads entries, if others may have written one of them."""
     if any(it.values.get("origin") == OTHERS for it in kept):
         tells_of_others(runtime)
 
 
 def origin_of(text: str, runtime: Runtime) -> str:
-    """Return whose words a text has that a call stores: `OTHERS`, or empty for the user's own."""
+    """Return the origin of a text that a call stores: `OTHERS`, or empty for the user's own words."""
     return OTHERS if may_be_others(text, runtime.state) else ""
 
 
 def worded_as(text: str, runtime: Runtime) -> Json:
-    """Return a text as an entry keeps it, with its origin unless it is the user's own."""
+    """Return a text as values of an entry, with its origin unless it is the user's own."""
     return {"text": text, "origin": OTHERS} if origin_of(text, runtime) else {"text": text}
 
 
 def asks(args: Json) -> Confirm:
-    """Ask before several entries are deleted; a single one comes back by "undo"."""
+    """Ask before the deletion of several entries; a single one comes back by "undo"."""
     return "always" if len(set(args["numbers"])) > 1 else "foreign"

@@ -1,13 +1,13 @@
-"""What the user asked to remember ("my car is on level 3"), and is told again when they ask."""
+"""Notes: texts that the user asked to remember ("my car is on level 3"), and reads again on request."""
 
 from datetime import datetime
 
 from langchain_core.tools import tool
 
 from agents.language.schedule.wording import worded_instant
-from agents.language.text.stems import stems
+from agents.language.text.stems import stems, words
 from agents.language.text.vocabulary import listening, small_words
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from agents.toolkit import Runtime, traits
 from agents.toolkit.context import present, zone_of
 from dialogs.planner.tools.kept_lists import Kept, Numbers, StoredList, Text, asks, told, worded_as
@@ -15,17 +15,17 @@ from dialogs.planner.wording import said
 
 
 class NotesOfUser(StoredList):
-    """Notes: each has a text, and the time at which it was told."""
+    """Notes: each has a text, and the time of its message."""
 
     name = "notes"
     chosen_fields = ("number", "text")
 
     def words(self, values: Json, lang: str, now: datetime | None = None) -> str:
-        """Return a note, and when it was told."""
+        """Return a note, with the time of its message."""
         return f"{values['text']} ({worded_instant(datetime.fromisoformat(values['at']), lang, now)})"
 
     def compared(self, values: Json) -> tuple[object, ...]:
-        """Return what a note says."""
+        """Return the text of a note."""
         return (values["text"],)
 
 
@@ -54,7 +54,7 @@ async def find_notes(about: Text, runtime: Runtime) -> str:
     """
     notes, lang = await NOTES.entries(runtime), runtime.state["lang"]
     sought = _telling(about, lang)
-    shared = {note.key: len(sought & _telling(note.values["text"], lang)) for note in notes}
+    shared = {note.key: len(sought & _told(note.values["text"], lang)) for note in notes}
     most = max(shared.values(), default=0)
     closest: list[Kept] = [note for note in notes if most and shared[note.key] == most]
     if not closest:
@@ -78,6 +78,11 @@ async def delete_notes(numbers: Numbers, runtime: Runtime) -> str:
     numbers: as listed.
     """
     return await NOTES.delete(runtime, numbers)
+
+
+def _told(text: str, lang: str) -> set[str]:
+    """Return the words that find a note; of a language without blanks the single characters, too."""
+    return _telling(text, lang) | set(words(text, 1))
 
 
 def _telling(text: str, lang: str) -> set[str]:

@@ -1,4 +1,4 @@
-"""Reminders, alarms and timers, and the plan of the day that is told each morning.
+"""Reminders, alarms and timers, and the plan of the day that rings each morning.
 
 A reminder's number never changes, and a call that is repeated after a crash finds its work done.
 """
@@ -23,14 +23,14 @@ from agents.language.schedule.period import period
 from agents.language.schedule.series import without_next
 from agents.language.schedule.wording import worded_instant
 from agents.language.text.stems import stems
-from agents.language.text.vocabulary import listening
-from agents.state.talk import Json
+from agents.language.text.vocabulary import listening, vocabulary
+from agents.state.speaker_state import Json
 from agents.toolkit import Answer, Refused, Runtime, traits
 from agents.toolkit.context import present, tells_of_others, zone_of
 from agents.toolkit.result import Page
 from agents.toolkit.undo import begun, entered
 from dialogs.planner.records import OTHERS, Kind, Reminder, described, timing
-from dialogs.planner.reschedule import is_shift, moved, names_no_day, repeats
+from dialogs.planner.reschedule import is_length, is_shift, moved, names_no_day, repeats
 from dialogs.planner.store import MOST_REMINDERS, RING, Reminders
 from dialogs.planner.tools.kept_lists import Kept, KeptList, Number, Numbers, Text, When, asks, origin_of, told
 from dialogs.planner.wording import said
@@ -38,11 +38,11 @@ from dialogs.planner.wording import said
 SETTING = ("add_reminder", "change_reminder")
 Day = Annotated[str, Field(max_length=200)]
 JUST_RUNG_MS = 3600 * 1000
-"""How long a reminder that has rung is what "snooze" means."""
+"""The time after its ring in which "snooze" means a reminder."""
 
 
 class KeptReminders(KeptList):
-    """Reminders, those that have just rung among them."""
+    """The list of reminders, including those that have just rung."""
 
     name = "reminders"
     chosen_fields = ("number", "text")
@@ -52,7 +52,7 @@ class KeptReminders(KeptList):
         return {it.added_by: it.values() for it in await live_reminders(runtime)}
 
     def words(self, values: Json, lang: str, now: datetime | None = None) -> str:
-        """Return what a reminder is about, and when it is."""
+        """Return the text and the time of a reminder."""
         return described(Reminder(**values), lang, now)
 
     async def remove(self, runtime: Runtime, keys: Collection[str]) -> None:
@@ -67,7 +67,7 @@ class KeptReminders(KeptList):
             await reminders_of(runtime).put_back(runtime.context.user, key, value)
 
     def compared(self, values: Json) -> tuple[object, ...]:
-        """Return what is reminded of, and when."""
+        """Return the values for text and time."""
         return values["text"], values["zone"], values["rule"], values["start"], values.get("skipped", "")
 
     def same(self, item: Json | None, other: Json | None) -> bool:
@@ -82,17 +82,25 @@ class KeptReminders(KeptList):
         return await super().question(args, runtime)
 
     async def refuse_other_kinds(self, numbers: Collection[int], runtime: Runtime) -> None:
-        """Check what is to be deleted: "all timers" are timers and nothing else. A number that was said is named, too.
+        """Check the entries to delete: "all timers" are timers and nothing else. A spoken number names its entry, too.
 
         Raises:
-            Refused: the user has named a kind of which there are entries, and others are to be deleted.
+            Refused: the user has named a kind, and the deletion concerns entries of other kinds without its name.
         """
         lang, text = runtime.state["lang"], runtime.state["heard"]["text"] or ""
         heard, numbers_said = {*stems(text, lang)}, {*map(int, re.findall(r"\d{1,6}", text))}
         live = await live_reminders(runtime)
-        named = {it.kind for it in live if heard.issuperset(stems(said(f"kind_{it.kind}", lang), lang))}
+        # Where no entry is a plain reminder, the word "reminder" means all kinds.
+        kinds = {
+            kind: {*stems(said(f"kind_{kind}", lang), lang)} for kind in {"alarm", "timer", *(it.kind for it in live)}
+        }
+        named = {kind: name for kind, name in kinds.items() if heard >= name}
         others = [
-            line_of(it, runtime) for it in live if it.number in {*numbers} - numbers_said and it.kind not in named
+            line_of(it, runtime)
+            for it in live
+            if it.number in {*numbers} - numbers_said
+            and it.kind not in named
+            and not any(name <= {*stems(it.text, lang)} for name in named.values())
         ]
         if named and others and not runtime.context.is_shared:
             raise Refused(said("reminders_other_kind", lang, items="; ".join(others)))
@@ -107,7 +115,7 @@ REMINDERS = KeptReminders()
 
 
 def reminders_of(runtime: Runtime, *, promises: bool = False) -> Reminders:
-    """Return the table of reminders. Raises Refused: there is none, or it `promises` something where nothing rings."""
+    """Return the table of reminders. Raises Refused: there is none, or it `promises` a ring where none is possible."""
     reminders = runtime.context.services.find(Reminders)
     if reminders is None or (promises and not runtime.context.rings):
         raise Refused(said("reminders_nowhere", runtime.state["lang"]))
@@ -115,12 +123,12 @@ def reminders_of(runtime: Runtime, *, promises: bool = False) -> Reminders:
 
 
 async def live_reminders(runtime: Runtime) -> list[Reminder]:
-    """Return the user's reminders to come, and those that have just rung, by number. Raises the same."""
+    """Return the user's coming reminders, and those that have just rung, by number. Raises as `reminders_of`."""
     return await reminders_of(runtime).live(runtime.context.user)
 
 
 def line_of(reminder: Reminder, runtime: Runtime, *, hidden: bool = False) -> str:
-    """Return a reminder with its number, as the model is told of it; `hidden` leaves its text out."""
+    """Return a reminder with its number, for the model; `hidden` leaves its text out."""
     if reminder.origin == OTHERS and not hidden:
         tells_of_others(runtime)
     return f"{reminder.number}. {described(reminder, runtime.state['lang'], present(runtime), hidden=hidden)}"
@@ -129,7 +137,7 @@ def line_of(reminder: Reminder, runtime: Runtime, *, hidden: bool = False) -> st
 async def stored(
     at: Moment, runtime: Runtime, call: str, *, text: str | None, kind: Kind = "reminder", origin: str | None = None
 ) -> Reminder:
-    """Store a reminder under the call that adds it, so that it can be taken back; without `origin` its text is new.
+    """Store a reminder under the call that adds it, and enter it for undo; without `origin` its text is new.
 
     Raises:
         Refused: there are too many.
@@ -150,7 +158,7 @@ async def stored(
 
 
 async def changed(reminder: Reminder, runtime: Runtime, *, text: str, moment: Moment | None) -> Reminder:
-    """Change a reminder so that it can be taken back; return it as it is then."""
+    """Change a reminder, and enter the change for undo; return the changed reminder."""
     origin = reminder.origin if text == reminder.text else origin_of(text, runtime)
     new = replace(reminder, text=text, origin=origin, **(timing(moment) if moment else {}))
     reminders = reminders_of(runtime, promises=moment is not None)
@@ -159,19 +167,19 @@ async def changed(reminder: Reminder, runtime: Runtime, *, text: str, moment: Mo
 
 
 def chosen_of(reminders: Sequence[Reminder], runtime: Runtime) -> Reminder:
-    """Return the one reminder, or the one of several that the user chooses; what a tool writes belongs behind it."""
+    """Return the one reminder, or the user's choice among several; a tool must write only after this call."""
     if len(reminders) == 1:
         return reminders[0]
     lang, hidden = runtime.state["lang"], runtime.context.is_shared
     told([Kept(it.number, it.added_by, it.text, it.values()) for it in reminders], runtime)
-    # In words that do not change until the answer comes, and that no farewell has ("see you tomorrow").
+    # The words must not change until the answer comes, and must not be those of a farewell ("see you tomorrow").
     options = {str(it.number): described(it, lang, hidden=hidden) for it in reminders}
     number = interrupt({"question": said("which_entry", lang), "options": options})
     return next(reminder for reminder in reminders if str(reminder.number) == str(number))
 
 
 async def no_time(when: str, runtime: Runtime) -> Refused:
-    """Return why the user's words are no time to come, and the question when it shall be."""
+    """Return the refusal of words that are no future time: the reason, and the question for a time."""
     lang, now = runtime.state["lang"], present(runtime)
     reason = problem(when, lang, now, await zone_of(runtime))
     at = f" ({worded_instant(reason.at, lang, now)})" if reason.at else ""
@@ -248,7 +256,7 @@ async def change_reminder(
         return await _put_off_once(reminder, when, runtime, text or reminder.text)
     at = await _moved(reminder, when, runtime) if when else None
     new = await changed(reminder, runtime, text=text or reminder.text, moment=at)
-    # What it is about was perhaps set where nobody else reads.
+    # The text was perhaps set where nobody else reads.
     hidden = runtime.context.is_shared and not text
     return said("reminder_set", runtime.state["lang"], reminder=line_of(new, runtime, hidden=hidden))
 
@@ -311,7 +319,7 @@ async def stop_timer(runtime: Runtime, which: Literal["timer", "alarm"] = "timer
     """
     lang = runtime.state["lang"]
     running = [it for it in await live_reminders(runtime) if it.kind == which and it.due_ms is not None]
-    # What an earlier try of this call was about to stop is settled.
+    # An earlier try of this call has settled the entry to stop.
     is_settled = bool(await begun(runtime, REMINDERS))
     if not is_settled and not running:
         return said(f"{which}s_none", lang)
@@ -322,11 +330,11 @@ async def stop_timer(runtime: Runtime, which: Literal["timer", "alarm"] = "timer
 
 
 async def _is_for_once(reminder: Reminder, when: str, runtime: Runtime, *, every: bool | None) -> bool:
-    """Tell whether another time is meant for the next occurrence of a repetition alone; if that is unclear, ask."""
+    """Tell whether another time is only for the next occurrence of a repetition; ask the user if that is unclear."""
     lang = listening(when, runtime.state["lang"])
     if reminder.rule is None or repeats(when, lang):
         return False
-    # What an earlier try of this call has decided is settled.
+    # An earlier try of this call has settled the decision.
     for before, after in (await begun(runtime, REMINDERS)).values():
         if before:
             return all(before[name] == after[name] for name in ("rule", "start"))
@@ -335,9 +343,9 @@ async def _is_for_once(reminder: Reminder, when: str, runtime: Runtime, *, every
     zone, now = await zone_of(runtime), present(runtime)
     for_all = moved(when, lang, now, zone, reminder.moment)
     if for_all is None or for_all.repeat is None or every is False:
-        # A day that is named is no other repetition.
+        # The name of a day is no other repetition.
         return True
-    # What was set a moment ago is corrected, not put off.
+    # A reminder that was set a moment ago is corrected, not put off.
     is_correction = names_no_day(when, lang) and {reminder.added_by, reminder.changed_by} & _recent_ids(runtime)
     if every or is_correction:
         return False
@@ -348,7 +356,7 @@ async def _is_for_once(reminder: Reminder, when: str, runtime: Runtime, *, every
 
 
 async def _put_off_once(reminder: Reminder, when: str, runtime: Runtime, text: str) -> str:
-    """Let one occurrence of a repetition come at another time; the repetition goes on behind it."""
+    """Move one occurrence of a repetition to another time; the repetition goes on behind it."""
     before = next((Reminder(**before) for before, _ in (await begun(runtime, REMINDERS)).values() if before), reminder)
     has_rung = _has_just_rung(before, runtime)
     at_ms = (has_rung and before.rung_ms) or before.at_ms
@@ -362,12 +370,17 @@ async def _put_off_once(reminder: Reminder, when: str, runtime: Runtime, text: s
     return said("reminder_put_off", runtime.state["lang"], once=once, series=series)
 
 
+def _is_correction(runtime: Runtime) -> bool:
+    text = runtime.state["heard"]["text"] or ""
+    return vocabulary(listening(text, runtime.state["lang"])).behind(text, "correcting") is not None
+
+
 def _has_just_rung(reminder: Reminder, runtime: Runtime) -> bool:
     return bool(reminder.rung_ms and reminder.rung_ms > present(runtime).timestamp() * 1000 - JUST_RUNG_MS)
 
 
 async def _just_spoken_of(when: str | None, runtime: Runtime) -> Reminder:
-    """Return the reminder of which this person was told last: it was set, was changed or rang.
+    """Return the reminder that was last set, changed or rung for this user.
 
     Raises:
         Refused: there is none.
@@ -382,7 +395,7 @@ async def _just_spoken_of(when: str | None, runtime: Runtime) -> Reminder:
 
 
 def _told_last(live: Sequence[Reminder], runtime: Runtime) -> list[Reminder]:
-    """Return what rang since the last write of this turn or the last one; if nothing did, what was written then."""
+    """Return the reminders that rang since the last write of this turn or the one before; else the written ones."""
     rang: list[Reminder] = []
     for reply in reversed(_recent_replies(runtime)):
         calls = {call["id"] for call in reply.tool_calls} - {runtime.tool_call_id}
@@ -393,7 +406,7 @@ def _told_last(live: Sequence[Reminder], runtime: Runtime) -> list[Reminder]:
 
 
 def _recent_replies(runtime: Runtime) -> list[AIMessage]:
-    """Return what was said in this turn and the last one of the speaker, what was said unasked since included."""
+    """Return the replies of this turn and of the speaker's last one, including unasked messages since then."""
     talk = runtime.state.get("talk", [])
     heard = [place for place, message in enumerate(talk) if isinstance(message, HumanMessage)]
     return [it for it in talk[heard[-2] if len(heard) > 1 else 0 :] if isinstance(it, AIMessage)]
@@ -410,15 +423,19 @@ def _recent_ids(runtime: Runtime) -> set[str | None]:
 
 
 async def _moved(reminder: Reminder, when: str, runtime: Runtime) -> Moment:
-    """Return when a reminder shall be after a change. Raises Refused: that is no time to come."""
+    """Return the new time of a changed reminder. Raises Refused: it is no future time."""
     lang, now, zone = listening(when, runtime.state["lang"]), present(runtime), await zone_of(runtime)
     calls = reversed(_recent_calls(runtime))
     set_by = next((call for call in calls if call["name"] in SETTING and call["args"]), None)
     words = set_by["args"].get("when") if set_by and set_by["id"] == reminder.added_by else None
-    # Of each day none is named.
+    # A daily repetition names no day.
     is_daily = reminder.rule == DAILY
     day_named = not words or not (is_daily or names_no_day(words, listening(words, lang)))
-    new = moved(when, lang, now, zone, reminder.moment, day_named=day_named)
+    former = reminder.moment
+    if words and is_length(words, lang) and is_length(when, lang) and _is_correction(runtime):
+        # "In five minutes", "no, ten minutes": both count from now.
+        former = Moment(now)
+    new = moved(when, lang, now, zone, former, day_named=day_named)
     if new is None:
         raise await no_time(when, runtime)
     return new

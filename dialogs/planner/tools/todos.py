@@ -12,7 +12,7 @@ from langchain_core.tools import tool
 from pydantic import Field
 
 from agents.language.text.vocabulary import listening, vocabulary
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from agents.toolkit import Answer, Runtime, result, traits
 from agents.toolkit.result import Page
 from agents.toolkit.undo import entered
@@ -35,11 +35,11 @@ class Todos(StoredList):
         return f"{values['text']} ({', '.join(marks)})" if marks else str(values["text"])
 
     def compared(self, values: Json) -> tuple[object, ...]:
-        """Return what a to-do says; the number may differ."""
+        """Return text, list and state of a to-do; the number may differ."""
         return values["text"], values.get("list"), values["done"]
 
     def on_list(self, kept: list[Kept], name: str) -> list[Kept] | None:
-        """Return those on the list that the user calls so, all of them without a name; None: it has none."""
+        """Return the to-dos on the list of this name, all of them without a name; None if that list has none."""
         named = [it for it in kept if name and _key(it.values.get("list") or "") == _key(name)]
         return named or None if name else kept
 
@@ -67,9 +67,9 @@ async def add_todos(
 
 
 async def put_on_list(texts: Sequence[str], runtime: Runtime, list_name: str = "") -> Sequence[str]:
-    """Put to-dos on the user's list, so that they can be taken back; return their keys.
+    """Put to-dos on the user's list, and enter them for undo; return their keys.
 
-    One that is on that list and not done yet stays as it is.
+    A to-do that is on that list already and not done stays as it is.
 
     Raises:
         Refused: the list is full.

@@ -1,4 +1,4 @@
-"""Tools that play, stop and mark titles. Each can be taken back, and done again it changes nothing."""
+"""Tools that play, stop and mark titles. Undo takes each back, and a repeated call changes nothing."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -10,7 +10,7 @@ from langgraph.types import interrupt
 from pydantic import Field
 
 from agents.events.views import MOST_ENTRIES
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from agents.toolkit import Answer, Refused, Runtime, result, traits
 from agents.toolkit.traits import Items
 from agents.toolkit.undo import entered
@@ -20,7 +20,7 @@ from dialogs.player.services import Viewing, has_foreign_titles, viewing_of
 from dialogs.player.wording import PLAYBACK, TitleId, name_of, playback_row, playback_view, said, title_line
 
 ONE = "playback"
-"""The key of the one thing that a profile plays."""
+"""The key of a profile's playback, of which there is one."""
 Words = Annotated[str, Field(max_length=200)]
 Percent = Annotated[int, Field(ge=0, le=100)]
 Action = Literal["pause", "resume", "stop", "stop_at_end", "play_on", "next_episode", "next_season"]
@@ -32,33 +32,33 @@ OUTCOMES: Mapping[str, Mapping[str, object]] = {
     "stop_at_end": {"off_at_end": True},
     "play_on": {"off_at_end": False},
 }
-"""What an action changes of what plays."""
+"""The changes of the playback by an action."""
 ALARM = "alarm"
 STEP = 10
-"""Per cent that "louder" is."""
+"""The step of "louder", in per cent."""
 steers = partial(
     traits, effect="write", repeatable=True, confirm="never", foreign=has_foreign_titles, result=PLAYBACK, view="player"
 )
-"""What the user sees and hears at once, and takes back with a word, is done without a question."""
+"""The traits of tools without a question: the user sees and hears their effect at once, and undoes it with a word."""
 
 
 class PlayedNow(Items):
-    """What plays. A position does not count in a comparison, since it moves by itself; it is put back as it was."""
+    """The playback, for undo. Comparisons leave the position out, since it moves by itself; undo restores it."""
 
     name = "media_playback"
 
     def same(self, item: Json | None, other: Json | None) -> bool:
-        """Compare what counts."""
+        """Compare title, state and `off_at_end`."""
         compared = ("title", "state", "off_at_end")
         return item == other or bool(item and other and all(item[name] == other[name] for name in compared))
 
     async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Json]:
-        """Return what plays."""
+        """Return the present playback."""
         async with viewing_of(runtime) as viewing:
             return {ONE: playback_value(await viewing.player.now(), runtime.state["lang"])}
 
     async def write(self, runtime: Runtime, key: str, value: Any) -> None:
-        """Play what played before, or stop."""
+        """Restore a former playback, or stop."""
         async with viewing_of(runtime) as viewing:
             if not value["title"]:
                 if (await viewing.player.now()).title:
@@ -71,14 +71,14 @@ class PlayedNow(Items):
                 await viewing.player.set_off_at_end(True)
 
     def worded(self, value: Json, lang: str) -> str:
-        """Return what plays in words."""
+        """Return a playback in words."""
         if not value["title"]:
             return said("nothing", lang)
         return said(f"{value['state']}", lang, title=value["name"])
 
 
 class Volume(Items):
-    """How loud it is, in per cent."""
+    """The volume in per cent, for undo."""
 
     name = "media_volume"
 
@@ -98,12 +98,12 @@ class Volume(Items):
 
 
 class Marks(Items):
-    """What is liked and watched; the key of a mark is its title."""
+    """The marks of liked and watched titles, for undo; the key of a mark is its title."""
 
     name = "media_marks"
 
     async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Json]:
-        """Return the marks of titles that are still there."""
+        """Return the marks of existing titles."""
         marks: dict[str, Json] = {}
         async with viewing_of(runtime) as viewing:
             for key in keys:
@@ -115,7 +115,7 @@ class Marks(Items):
         """Set both marks of a title."""
         async with viewing_of(runtime) as viewing:
             title = await viewing.player.title(key)
-            # To mark a series as not watched again would mark its episodes too, so only what differs is set.
+            # A series that is marked as not watched would mark its episodes too, so only a different mark is set.
             liked = value["liked"] if value["liked"] != title.liked else None
             watched = value["watched"] if value["watched"] != title.watched else None
             await viewing.player.mark(key, liked=liked, watched=watched)
@@ -131,7 +131,7 @@ PLAYED_NOW, VOLUME, MARKS = PlayedNow(), Volume(), Marks()
 
 
 def playback_value(playback: Playback, lang: str) -> Json:
-    """Return what plays as it is entered in the undo log."""
+    """Return a playback in the form of the undo log."""
     title = playback.title
     return {
         "title": title.id if title else "",
@@ -246,7 +246,7 @@ async def mark_title(
 
 
 async def _to_watch(viewing: Viewing, title: Title) -> Title:
-    """Return what is played of a title: of a series the next episode. Raises PlayerError."""
+    """Return the title to play: of a series the next episode. Raises PlayerError."""
     viewing.viewer.check(title)
     episodes = await viewing.player.episodes(title.id) if title.kind == "series" else []
     return next_to_watch(episodes) or title

@@ -1,7 +1,7 @@
 """Retrievers: they find documents for a query. One file a source, found by file name, defines one `source`.
 
-The file name is the retriever's name in the setting SEARCH_SOURCES; what it is good for stands in
-`prompts/<lang>/research/retrievers.toml`. A retriever is made once, from the settings. All turns use it, also at once.
+The file name is the retriever's name in the setting SEARCH_SOURCES; `prompts/<lang>/research/retrievers.toml` has its
+purpose. A retriever is made once, from the settings. All turns use it, also at the same time.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -19,7 +19,7 @@ from dialogs.research.vectors import Vectors
 from prompts import FALLBACK, sentence
 
 Kind = Literal["web", "news", "images"]
-"""What a web search is asked for."""
+"""The kinds of web searches."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ class Image:
     height: int | None
     """The original size in pixels; None where the source does not tell it."""
     mime_type: str
-    """Such as `image/png`; empty where nothing tells it."""
+    """The media type, such as `image/png`; empty where it is unknown."""
     page: str
     """The address of the page that shows the picture."""
 
 
 @dataclass(frozen=True)
 class FoundDocument:
-    """A passage that was found. Its text, title and addresses are foreign: data, never instructions."""
+    """A found passage. Its text, title and addresses are foreign: data, never instructions."""
 
     text: str
     """Plain text or Markdown; never HTML."""
@@ -56,22 +56,22 @@ class FoundDocument:
     """The date, such as `2026-11-22`; None if it is not known."""
     image: Image | None = None
     part: str = ""
-    """Which part of the page it is, where a source gives several; the addresses of a page are compared without it."""
+    """The part of the page, where a source gives several; comparisons of addresses leave it out."""
 
 
 @dataclass(frozen=True)
 class Results:
-    """What a retriever found for a query, the best first. No documents is an answer too."""
+    """The results of a retriever for a query, the best first. No documents is a result, too."""
 
     documents: Sequence[FoundDocument] = ()
     failures: Mapping[str, str] = field(default_factory=dict)
-    """Of several retrievers: those that did not answer, and why, in words for a model."""
+    """The failed ones among several retrievers, with their reasons in words for a model."""
 
 
 class SearchFailed(DialogSupervisorError):
     """A retriever could not search. The message is for a model and holds nothing secret.
 
-    `failures` says of several retrievers which failed, and why.
+    `failures` has the reasons of the failed ones among several retrievers.
     """
 
     def __init__(self, message: str, failures: Mapping[str, str] | None = None) -> None:
@@ -83,31 +83,31 @@ class SearchFailed(DialogSupervisorError):
 class Retriever(Protocol):
     """A source of documents, or several of them.
 
-    It can be checked at run time, since pydantic does so where a tool asks for a `ToolRuntime` of our context.
+    The protocol can be checked at run time, since pydantic does so for a tool with a `ToolRuntime` of our context.
     """
 
     @property
     def name(self) -> str:
-        """The name that the settings and a model use."""
+        """The retriever's name for settings and models."""
 
     @property
     def reaches_out(self) -> bool:
-        """Whether it carries the query to somebody outside, which counts as sending; one's own documents do not."""
+        """Whether it sends the query outside, which counts as a sending; a search of one's own documents does not."""
 
     def description(self, lang: str) -> str:
-        """Return in a line what it is good for, so that a model can choose it."""
+        """Return its purpose in a line, so that a model can choose it."""
 
     async def search(self, query: str, *, limit: int, lang: str) -> Results:
         """Return at most `limit` documents for a query in the language `lang`, the best first.
 
         Raises:
-            SearchFailed: it could not search; a search that found nothing is no failure.
+            SearchFailed: it could not search; an empty result is no failure.
         """
 
 
 @dataclass(frozen=True)
-class Means:
-    """What retrievers are made of: the operator's settings, and what reaches files and the network."""
+class RetrieverServices:
+    """The parts for retrievers: the operator's settings, and the access to files and the network."""
 
     index: DocumentIndex
     fetcher: Fetcher
@@ -115,25 +115,25 @@ class Means:
     tavily_url: str = ""
     tavily_key: SecretStr | None = None
     wikipedia_url: str = ""
-    """With `{lang}` in the place of the language."""
+    """The address, with `{lang}` in the place of the language."""
     vectors: Vectors | None = None
-    """The vectors of the index, where a model of embeddings is set."""
+    """The vectors of the index; None unless a model of embeddings is set."""
 
 
 @dataclass(frozen=True)
 class Base:
-    """What each retriever of this folder begins with."""
+    """The base of each retriever of this folder."""
 
     name: str
-    means: Means
+    services: RetrieverServices
 
     @property
     def reaches_out(self) -> bool:
-        """Whether it carries the query to somebody outside."""
+        """Whether it sends the query outside."""
         return True
 
     def description(self, lang: str) -> str:
-        """Return in a line what it is good for."""
+        """Return its purpose in a line."""
         return sentence("research/retrievers", self.name, lang)
 
     async def answer(
@@ -142,15 +142,15 @@ class Base:
         """Return the JSON that a service answers to a GET, or to a POST with a `body`.
 
         Raises:
-            SearchFailed: it does not answer.
+            SearchFailed: the service does not answer.
         """
         try:
-            return await self.means.fetcher.answer(url, params=params, body=body, headers=headers)
+            return await self.services.fetcher.answer(url, params=params, body=body, headers=headers)
         except FetchError as fault:
             raise SearchFailed(f"{self.name}: {fault}") from fault
 
     def document(self, row: Mapping[str, object], body: str, date: str, image: Image | None = None) -> FoundDocument:
-        """Return a result of a service; `body` and `date` name its text and its day. Without a text its title is it."""
+        """Return a result of a service; `body` and `date` name its text and day. Its title replaces a missing text."""
         title = text(row, "title")
         page = address(row, "url", "href")
         return FoundDocument(text(row, body) or title, title, page, self.name, day(row, date), image)
@@ -158,13 +158,13 @@ class Base:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """How a retriever is made; `make` is given its name.
+    """The making of a retriever; `make` gets its name.
 
-    `needs` names the settings without which it cannot work. `patience` says how many times the time limit of a
-    search it may take.
+    `needs` are the names of settings that it cannot do without. `patience` multiplies the time limit of a search for
+    it.
     """
 
-    make: Callable[[str, Means], Retriever]
+    make: Callable[[str, RetrieverServices], Retriever]
     needs: Collection[str] = ()
     patience: int = 1
 
@@ -174,7 +174,7 @@ def discover() -> dict[str, Source]:
 
     Raises:
         ContractError: a file defines no `source = Source(...)`.
-        PromptError: no line says what a retriever is good for.
+        PromptError: a retriever has no line with its purpose.
     """
     sources = load_each(__name__, __path__, Source)
     for name in sources:

@@ -1,6 +1,6 @@
 """Web search without a key, by the package `ddgs`, which reads the pages of public search engines.
 
-They refuse whoever asks often; so it is best placed behind another source.
+They refuse frequent requests; so this source is best placed behind another one.
 """
 
 import asyncio
@@ -16,12 +16,12 @@ REGIONS = {"en": "us-en", "ru": "ru-ru", "zh": "cn-zh", "de": "de-de", "fr": "fr
 
 @dataclass(frozen=True)
 class Ddgs(Base):
-    """Ask for web pages, news or pictures; the package blocks, so it works in a thread."""
+    """Finds web pages, news or pictures; the package blocks, so it works in a thread."""
 
     kind: Kind = "web"
 
     async def search(self, query: str, *, limit: int, lang: str) -> Results:
-        """Return what the engines found; see `Retriever`."""
+        """Return the engines' results; see `Retriever`."""
         rows = await asyncio.to_thread(self._ask, query, limit, REGIONS.get(lang, "wt-wt"))
         documents = [self.document(row, "body", "date", self._image(row)) for row in rows]
         return Results([document for document in documents if document.url][:limit])
@@ -30,12 +30,12 @@ class Ddgs(Base):
         from ddgs import DDGS
         from ddgs.exceptions import DDGSException
 
-        engines = DDGS(timeout=int(self.means.fetcher.timeout))
+        engines = DDGS(timeout=int(self.services.fetcher.timeout))
         ask = {"web": engines.text, "news": engines.news, "images": engines.images}[self.kind]
         try:
             return list(ask(query, region=region, safesearch="moderate", max_results=limit))
         except DDGSException as fault:
-            # This package also raises an exception if nothing was found.
+            # This package also raises an exception for an empty result.
             if "no results" in str(fault).lower():
                 return []
             raise SearchFailed(f"{self.name}: the search engines do not answer ({type(fault).__name__})") from fault

@@ -11,13 +11,13 @@ from prompts import translated
 
 @dataclass(frozen=True)
 class Documents(Base):
-    """Search the full-text index; the help pages come into it before the first search."""
+    """Searches the full-text index; the help pages come into it before the first search."""
 
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock, compare=False, repr=False)
 
     @property
     def reaches_out(self) -> bool:
-        """The index is a file of this machine."""
+        """False: the index is a file of this machine."""
         return False
 
     async def search(self, query: str, *, limit: int, lang: str) -> Results:
@@ -30,12 +30,12 @@ class Documents(Base):
         return results
 
     def _search(self, query: str, limit: int, lang: str) -> Results:
-        index_help(self.means.index)
+        index_help(self.services.index)
         # The help pages say the same in every language; a reader needs one of them.
         others = tuple(
             f"{HELP}/{other}" for other in translated("help") if other != lang and lang in translated("help")
         )
-        passages = self.means.index.search(query, limit * (len(others) + 1), lang)
+        passages = self.services.index.search(query, limit * (len(others) + 1), lang)
         own = [passage for passage in passages if not passage.url.startswith(others)]
         return Results(
             [FoundDocument(it.text, it.title, it.url, self.name, it.day or None, part=it.url) for it in own[:limit]]

@@ -1,6 +1,6 @@
-"""Pictures, by whichever search is set up."""
+"""Pictures, by the search that is set up."""
 
 from dialogs.research.retrievers import Source
 from dialogs.research.retrievers.web import web_search
 
-source = Source(make=lambda name, means: web_search(name, means, "images"))
+source = Source(make=lambda name, services: web_search(name, services, "images"))

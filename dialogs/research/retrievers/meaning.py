@@ -1,4 +1,4 @@
-"""One's own documents, found by what they mean: `python -m app research embed` makes the vectors."""
+"""One's own documents, found by their meaning: `python -m app research embed` makes the vectors."""
 
 import sqlite3
 from dataclasses import dataclass
@@ -9,18 +9,18 @@ from dialogs.research.retrievers import Base, FoundDocument, Results, SearchFail
 
 @dataclass(frozen=True)
 class Meaning(Base):
-    """Have a vector made of the query, and return the passages whose vectors are nearest."""
+    """Lets the model make a vector of the query, and finds the passages with the nearest vectors."""
 
     @property
     def reaches_out(self) -> bool:
-        """Whether the model that is told the query is somewhere else than on this machine."""
-        return not (self.means.vectors and self.means.vectors.model.is_local)
+        """Whether the model that gets the query runs outside this machine."""
+        return not (self.services.vectors and self.services.vectors.model.is_local)
 
     async def search(self, query: str, *, limit: int, lang: str) -> Results:
         """Return the nearest passages; see `Retriever`."""
-        assert self.means.vectors is not None  # the source needs the setting that makes them
+        assert self.services.vectors is not None  # the source needs the setting that makes them
         try:
-            passages = await self.means.vectors.nearest(query, limit)
+            passages = await self.services.vectors.nearest(query, limit)
         except (sqlite3.Error, OSError) as fault:
             raise SearchFailed(f"the vectors of documents cannot be read ({type(fault).__name__})") from fault
         except Exception as failure:

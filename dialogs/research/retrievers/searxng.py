@@ -1,4 +1,4 @@
-"""A SearXNG server of one's own: web pages, news or pictures of the search engines that it asks.
+"""A SearXNG server of one's own: web pages, news or pictures from its search engines.
 
 The server must allow JSON (`search: formats: [html, json]` in its settings.yml); without it the answer is 403.
 """
@@ -17,12 +17,12 @@ _SIZE = re.compile(r"(\d{1,6})\s*[x×]\s*(\d{1,6})")
 
 @dataclass(frozen=True)
 class SearXNG(Base):
-    """Ask one category of the server."""
+    """Searches one category of the server."""
 
     kind: Kind = "web"
 
     async def search(self, query: str, *, limit: int, lang: str) -> Results:
-        """Return what the server found; see `Retriever`."""
+        """Return the server's results; see `Retriever`."""
         params = {
             "q": query,
             "format": "json",
@@ -30,7 +30,7 @@ class SearXNG(Base):
             "categories": CATEGORIES[self.kind],
             "safesearch": "1",
         }
-        url = f"{self.means.searxng_url.rstrip('/')}/search"
+        url = f"{self.services.searxng_url.rstrip('/')}/search"
         answer = await self.answer(url, params=params)
         documents = [
             self.document(row, "content", "publishedDate", _image(row) if self.kind == "images" else None)
@@ -52,7 +52,7 @@ def _image(row: Mapping[str, object]) -> Image | None:
 
 
 def mime_type(url: str, name: str = "") -> str:
-    """Return the type of a picture by what a service calls it ("png") or by its address; empty if neither tells."""
+    """Return the media type of a picture by a service's name for it ("png") or by its address; empty if unknown."""
     guesses = (mimetypes.guess_type(f"picture.{name.lower()}"), mimetypes.guess_type(url.partition("?")[0]))
     return next((kind for kind, _ in guesses if kind and kind.startswith("image/")), "")
 

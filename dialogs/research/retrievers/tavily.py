@@ -8,17 +8,17 @@ from dialogs.research.retrievers import Base, FoundDocument, Image, Kind, Result
 from dialogs.research.retrievers.searxng import mime_type
 
 MOST_RESULTS = 20
-"""Results that the service gives at most."""
+"""The most results that the service gives."""
 
 
 @dataclass(frozen=True)
 class Tavily(Base):
-    """Ask the service for web pages, news or pictures."""
+    """Finds web pages, news or pictures with the service."""
 
     kind: Kind = "web"
 
     async def search(self, query: str, *, limit: int, lang: str) -> Results:
-        """Return what the service found; see `Retriever`."""
+        """Return the service's results; see `Retriever`."""
         body = {
             "query": query,
             "max_results": min(limit, MOST_RESULTS),
@@ -26,9 +26,9 @@ class Tavily(Base):
             "include_images": self.kind == "images",
             "include_image_descriptions": self.kind == "images",
         }
-        key = self.means.tavily_key
+        key = self.services.tavily_key
         headers = {"Authorization": f"Bearer {key.get_secret_value()}"} if key else {}
-        url = f"{self.means.tavily_url.rstrip('/')}/search"
+        url = f"{self.services.tavily_url.rstrip('/')}/search"
         answer = await self.answer(url, body=body, headers=headers)
         if self.kind == "images":
             return Results([self._picture(row) for row in rows(answer, "images") if address(row, "url")][:limit])

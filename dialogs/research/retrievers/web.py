@@ -1,18 +1,18 @@
-"""The web by whichever search is set up: SearXNG, else Tavily, else the search without a key."""
+"""The web, by the search that is set up: SearXNG, else Tavily, else the search without a key."""
 
-from dialogs.research.retrievers import Kind, Means, Retriever, Source
+from dialogs.research.retrievers import Kind, Retriever, RetrieverServices, Source
 from dialogs.research.retrievers.ddgs import Ddgs
 from dialogs.research.retrievers.searxng import SearXNG
 from dialogs.research.retrievers.tavily import Tavily
 
 
-def web_search(name: str, means: Means, kind: Kind) -> Retriever:
-    """Return the search of one kind that the settings have everything for."""
-    if means.searxng_url:
-        return SearXNG(name, means, kind)
-    if means.tavily_key:
-        return Tavily(name, means, kind)
-    return Ddgs(name, means, kind)
+def web_search(name: str, services: RetrieverServices, kind: Kind) -> Retriever:
+    """Return the search of one kind whose settings are complete."""
+    if services.searxng_url:
+        return SearXNG(name, services, kind)
+    if services.tavily_key:
+        return Tavily(name, services, kind)
+    return Ddgs(name, services, kind)
 
 
-source = Source(make=lambda name, means: web_search(name, means, "web"))
+source = Source(make=lambda name, services: web_search(name, services, "web"))

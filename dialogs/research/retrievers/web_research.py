@@ -16,20 +16,20 @@ from dialogs.research.retrievers.web import web_search
 from prompts import FALLBACK
 
 PAGES = 8
-"""Pages that are read for a query."""
+"""The number of pages that are read for a query."""
 AT_ONCE = 4
-"""Pages whose texts are taken out at the same time."""
+"""The number of pages whose texts are extracted at the same time."""
 LONGEST_PASSAGE = 1_200
-"""Characters of a passage."""
+"""The most characters of a passage."""
 PASSAGES = 200
-"""Passages of a page that are looked at."""
+"""The most passages of a page that are ranked."""
 PER_PAGE = 3
-"""Passages of one page among the results."""
+"""The most passages of one page among the results."""
 
 
 @dataclass(frozen=True)
 class WebResearch(Base):
-    """Read pages; for an unreadable page the search's own text counts."""
+    """Reads pages; for an unreadable page, the search's own text counts."""
 
     engine: Retriever
     _slots: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, AT_ONCE), compare=False, repr=False)
@@ -44,8 +44,8 @@ class WebResearch(Base):
     async def _passages(self, hit: FoundDocument) -> list[FoundDocument]:
         found_as = replace(hit, retriever=self.name)
         try:
-            download = await self.means.fetcher.page(hit.url)
-            async with asyncio.timeout(self.means.fetcher.timeout), self._slots:
+            download = await self.services.fetcher.page(hit.url)
+            async with asyncio.timeout(self.services.fetcher.timeout), self._slots:
                 page = await page_text(download)
         except (FetchError, TimeoutError):
             return [found_as]
@@ -59,7 +59,7 @@ class WebResearch(Base):
 def best(query: str, documents: Sequence[FoundDocument], limit: int, lang: str) -> list[FoundDocument]:
     """Return the documents that fit a query best, at most a few of each address.
 
-    Where none has a word of the query, the search knew better: it is the beginning of each page, in their order.
+    If none has a word of the query, the order of the search counts: the result is the beginning of each page.
     """
     entries = [IndexEntry(str(place), part.title, part.text) for place, part in enumerate(documents)]
     index = Index(entries, FALLBACK, weights=(0.5, 1.0), ignored=small_words(lang))
@@ -72,4 +72,4 @@ def best(query: str, documents: Sequence[FoundDocument], limit: int, lang: str) 
     return (chosen or [*beginnings.values()][::-1])[:limit]
 
 
-source = Source(make=lambda name, means: WebResearch(name, means, web_search(name, means, "web")), patience=3)
+source = Source(make=lambda name, services: WebResearch(name, services, web_search(name, services, "web")), patience=3)

@@ -7,18 +7,18 @@ from dialogs.research.fields import number, rows, text
 from dialogs.research.retrievers import Base, FoundDocument, Results, Source
 
 MOST_ARTICLES = 20
-"""Articles whose beginnings the server gives at once."""
+"""The most articles whose beginnings the server gives at once."""
 LENGTH = 1_200
-"""Characters of an article's beginning."""
+"""The most characters of an article's beginning."""
 
 
 @dataclass(frozen=True)
 class Wikipedia(Base):
-    """Ask the MediaWiki API for articles and their beginnings."""
+    """Finds articles and their beginnings with the MediaWiki API."""
 
     async def search(self, query: str, *, limit: int, lang: str) -> Results:
         """Return the articles that fit best; see `Retriever`."""
-        root = self.means.wikipedia_url.format(lang=lang).rstrip("/")
+        root = self.services.wikipedia_url.format(lang=lang).rstrip("/")
         params = {
             "action": "query",
             "format": "json",

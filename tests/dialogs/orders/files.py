@@ -18,14 +18,14 @@ Record = dict[str, Any]
 def fill(file: Path, records: Mapping[Kind, Mapping[str, Record]]) -> None:
     """Make a new database with these records."""
     with closing(sqlite3.connect(file)) as connection, connection:
-        connection.executescript("\n".join(TABLES.steps))
+        connection.executescript("\n".join(TABLES.migrations.values()))
         store.fill(connection, cast(Database, records))
 
 
 def fill_with_catalogue(file: Path) -> None:
     """Make the tables, and fill them with the catalogue."""
     with closing(sqlite3.connect(file)) as connection, connection:
-        connection.executescript("\n".join(TABLES.steps))
+        connection.executescript("\n".join(TABLES.migrations.values()))
         store.fill_with_catalogue(connection)
 
 
@@ -44,7 +44,7 @@ def digest(file: Path, changes: Mapping[str, Callable[[Record], Record]]) -> str
 
 
 def writes(file: Path) -> list[str]:
-    """Return which orders and users were written about, in order, each as often as it was."""
+    """Return the orders and users of the writes, in order, with repetitions."""
     with closing(sqlite3.connect(file)) as connection:
         return [about for (about,) in connection.execute("SELECT about FROM shop_changes ORDER BY id")]
 

@@ -24,7 +24,7 @@ async def test_a_question_outlives_an_aside(shop: Chat) -> None:
 
 @pytest.mark.parametrize("aside", ["yes", "how are you?", "what's the weather"])
 async def test_a_yes_to_a_choice_is_asked_again(shop: Chat, aside: str) -> None:
-    """Whoever agrees to a list, or talks beside it, is shown the list again; then a number answers it."""
+    """A yes to a list, or an aside, brings the list again; then a number answers it."""
     at = {"thread": "me", "device": "terminal"}
     await shop.says("return the headphones", **at)
     trace = await shop.says(aside, **at)
@@ -35,7 +35,7 @@ async def test_a_yes_to_a_choice_is_asked_again(shop: Chat, aside: str) -> None:
 
 @pytest.mark.parametrize("aside", ["yes", "why do you ask?"])
 async def test_the_dialogs_own_question_outlives_an_aside(shop: Chat, aside: str) -> None:
-    """What the dialog itself asks is asked again, and what is said then answers it."""
+    """The dialog repeats its own question after an aside, and the next message answers it."""
     at = {"thread": "me", "device": "terminal"}
     await shop.says("cancel the chess set order", **at)
     assert (await shop.says(aside, **at)).endswith("Why: is it no longer needed, or was it ordered by mistake?")
@@ -43,7 +43,7 @@ async def test_the_dialogs_own_question_outlives_an_aside(shop: Chat, aside: str
 
 
 async def test_a_no_behind_an_aside_declines(shop: Chat) -> None:
-    """What helped with the aside is not said again."""
+    """The help for the aside is not repeated."""
     at = {"thread": "me", "device": "terminal"}
     await shop.says("I want to return the boots", "2", "how much do i get back?", **at)
     trace = await shop.says("no", **at)
@@ -55,7 +55,7 @@ async def test_a_no_behind_an_aside_declines(shop: Chat) -> None:
 async def test_a_dialog_lets_go_of_what_it_does_not_understand(shop: Chat) -> None:
     """A second message in a row that says nothing to the shop goes back to the supervisor, and no other dialog acts."""
     at = {"thread": "me", "device": "terminal"}
-    await shop.says("change my address", "blub di bla", **at)
+    await shop.says("change my address", "blub di bla, blub di blub", **at)
     assert (await shop.state("me"))["dialog"] == "orders"
     await shop.says("and so it goes with the wind", **at)
     assert (await shop.state("me"))["dialog"] is None

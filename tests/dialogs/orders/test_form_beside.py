@@ -15,7 +15,7 @@ AT = {"thread": "me", "device": "terminal"}
 
 
 class Remarks(BaseModel):
-    """What the shop would like to know of its customer."""
+    """The shop's questions to its customer."""
 
     remark: str | None = None
     praise: str | None = None
@@ -42,7 +42,7 @@ async def test_what_a_tool_needs_is_chosen(shop: Chat) -> None:
     trace = await shop.says("fine boots", **AT)
     assert "fill_form" not in trace
     assert trace.endswith("What should “remark” be?")
-    assert "remark “sturdy soles”" in await shop.says("sturdy soles", **AT)
+    assert "remark: “sturdy soles”" in await shop.says("sturdy soles", **AT)
     assert "remark – sturdy soles" in await shop.says("yes", **AT)
 
 

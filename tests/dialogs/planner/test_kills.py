@@ -16,8 +16,8 @@ from tests.support.until import moment, until
 from tests.support.warm_process import FORK
 
 MISSED = re.compile(r"⏰ (\d+)( \(missed: .*\))?")
-REMINDERS, APART = 200, 6
-"""How many there are, and how many seconds apart they are due."""
+REMINDERS, APART = 100, 6
+"""The number of reminders, and the seconds between them."""
 KILL_EVERY = 5
 """After so many steps of the time processes are killed."""
 
@@ -54,8 +54,8 @@ class Ringing:
 
 
 @pytest.mark.slow
-async def test_two_hundred_ring_once_each_over_kills(tmp_path: Path) -> None:
-    """Two processes at a time ring 200 reminders in quick time while they are killed again and again.
+async def test_each_rings_once_over_kills(tmp_path: Path) -> None:
+    """Two processes at a time ring 100 reminders in quick time while they are killed again and again.
 
     Each is in the transcript once; those that came too late, and only those, are told as missed. Time goes on when all
     has rung that was due, so nothing depends on how fast a process starts.
@@ -100,5 +100,5 @@ async def test_two_hundred_ring_once_each_over_kills(tmp_path: Path) -> None:
         assert delay_ms >= 0
         assert (delay_ms > GRACE_MS) is bool(match[2])
         missed.append(bool(match[2]))
-    assert ringing.kills >= 10
+    assert ringing.kills >= 5
     assert 0 < sum(missed) < REMINDERS

@@ -1,4 +1,4 @@
-"""What the tools alone decide, whatever model calls them: kinds, corrections, refusals, and what is on."""
+"""Decisions of the tools alone, for any model: kinds, corrections, refusals, and the entries of a day."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -39,7 +39,7 @@ async def answers(
 
 
 async def kept(chat: Chat) -> list[str]:
-    """Return what is set, with kind and time."""
+    """Return the entries, with kind and time."""
     async with chat.assistant() as assistant:
         live = await assistant.services.get(Reminders).live("ann")
     return [f"{it.kind} {it.text} {it.moment.at.astimezone(NOW.tzinfo):%d %H:%M}" for it in live]
@@ -116,6 +116,36 @@ async def test_all_is_of_the_kind_that_was_named(friday: Chat, text: str, lang: 
     assert "3. " in refused
     assert "pasta" not in refused
     assert len(await kept(friday)) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "lang"), [("delete all of the alarms", "en"), ("удали все будильники", "ru"), ("删除所有闹钟", "zh")]
+)
+async def test_a_kind_that_was_named_need_not_exist(friday: Chat, text: str, lang: str) -> None:
+    """Without an alarm nothing else is deleted in its place; an entry with "alarm" in its name counts as one."""
+    await answers(friday, [MUM, PASTA], lang=lang)
+    [refused] = await answers(friday, [Call("delete_reminders", {"numbers": [1, 2]})], said=text, lang=lang)
+    assert "1. call mum" in refused
+    assert len(await kept(friday)) == 2
+    await answers(friday, [Call("add_reminder", {"when": "tomorrow at 9", "text": text})], lang=lang)
+    await answers(friday, [Call("delete_reminders", {"numbers": [3]})], said=text, lang=lang)
+    assert len(await kept(friday)) == 2
+
+
+@pytest.mark.parametrize(
+    ("when", "new", "text", "lang"),
+    [
+        ("in 5 minutes", "ten minutes", "no, ten minutes", "en"),
+        ("через 5 минут", "десять минут", "нет, десять минут", "ru"),
+        ("五分钟后", "十分钟", "不对，十分钟", "zh"),
+    ],
+)
+async def test_a_corrected_length_counts_from_now(friday: Chat, when: str, new: str, text: str, lang: str) -> None:
+    """After "in five minutes" a "no, ten minutes" is in ten, as "ten minutes later" is in fifteen."""
+    tea = Call("add_reminder", {"when": when, "text": "tea"})
+    await answers(friday, [tea], lang=lang)
+    await answers(friday, [Call("change_reminder", {"when": new})], said=text, lang=lang)
+    assert await kept(friday) == ["reminder tea 20 09:10"]
 
 
 CORRECTIONS = [
@@ -196,7 +226,7 @@ async def test_what_is_on_is_told(friday: Chat) -> None:
 
 
 async def test_a_day_is_noted_from_one_sentence(friday: Chat) -> None:
-    """What has a time rings, the rest is to do; what cannot be is named; one word takes all of it back."""
+    """Things with a time ring, the others are to-dos; impossible ones are named; one word takes all of it back."""
     plan = "dentist at 10, groceries, pick up the kids at 3:30, call the plumber, breakfast at 7 am"
     assert await answers(friday, [Call("plan_day", {"plan": plan})]) == [
         "Today, Friday, 20 November\n10 am  dentist\n3:30 pm  pick up the kids\nTo do: groceries; call the plumber\n"
@@ -208,7 +238,7 @@ async def test_a_day_is_noted_from_one_sentence(friday: Chat) -> None:
 
 
 async def test_the_day_is_told_each_morning(room: Room) -> None:
-    """What rings is the plan of that day, as it is then."""
+    """The plan of that day rings in its state of that morning."""
     async with room.open() as memory:
         every = moment("every day at 10:30", "en", FRIDAY, ZoneInfo("Europe/Berlin"))
         assert every is not None

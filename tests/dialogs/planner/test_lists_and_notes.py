@@ -26,7 +26,7 @@ async def test_a_list_has_a_name_and_nothing_twice(friday: Chat) -> None:
 
 
 async def test_a_done_thing_may_be_noted_again(friday: Chat) -> None:
-    """What was bought last week is on the list anew."""
+    """A thing that was bought last week can be on the list again."""
     milk = Call("add_todos", {"items": ["milk"]})
     done = Call("change_todo", {"number": 1, "done": True})
     assert await answers(friday, [milk, done], [milk]) == ["1. milk (done)\n2. milk"]
@@ -49,6 +49,14 @@ async def test_notes_are_told_again(friday: Chat) -> None:
     assert results[4] == "1. my car is on level 3 (today at 9 am)\n2. the key is under the mat (today at 9 am)"
     assert results[5].startswith("Deleted: 1. my car is on level 3 (today at 9 am).")
     assert results[6].startswith("There is no such note: 7.\n2. the key")
+
+
+async def test_a_note_is_found_by_one_character(friday: Chat) -> None:
+    """In a language without blanks a word may be a single character."""
+    keep, find = Call("keep_note", {"note": "我的车停在三楼"}), Call("find_notes", {"about": "车"})
+    [_, found, other] = await answers(friday, [keep, find, Call("find_notes", {"about": "灯"})], lang="zh")
+    assert "我的车停在三楼" in found
+    assert "我的车停在三楼" not in other
 
 
 async def test_one_time_of_a_repetition_is_put_off(friday: Chat) -> None:

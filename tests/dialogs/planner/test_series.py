@@ -71,7 +71,7 @@ class Expected:
         return any(f"FREQ={name}" in self.rule for name in STEPS)
 
     def instants(self, now: datetime) -> Iterator[datetime]:
-        """Yield what is to come."""
+        """Yield the coming instants."""
         for wall in rrulestr(self.rule, dtstart=self.start):
             at = wall.replace(tzinfo=UTC if self.is_elapsed else self.zone).astimezone(UTC)
             place = wall if self.is_elapsed else datetime.combine(wall.date(), time())
@@ -116,7 +116,7 @@ def begun(said: str, now: datetime, zone: ZoneInfo) -> Moment | None:
 
 
 def expected_of(series: Moment, now: datetime) -> Expected:
-    """Return what a new series has to be from now on."""
+    """Return the expected instants of a new series from now on."""
     assert series.repeat is not None
     repeat = series.repeat
     start = repeat.start.astimezone(UTC) if repeat.is_elapsed else repeat.start
@@ -162,7 +162,7 @@ def edited(series: Moment, expected: Expected, edit: Sequence[int], now: datetim
     return series
 
 
-@tried(200)
+@tried(100)
 @given(
     st.sampled_from(SAID + RULES),
     st.sampled_from(BEGINNINGS),
@@ -233,7 +233,7 @@ async def coming(chat: Chat, number: int, count: int = 3) -> list[str]:
     ],
 )
 async def test_a_talk_edits_one_property(friday: Chat, calls: list[Call], expected: list[str]) -> None:
-    """What was skipped stays skipped in another zone and at another hour; other days come in the same weeks."""
+    """A skipped time stays skipped in another zone and at another hour; other days come in the same weeks."""
     await answers(friday, [PLANTS], [*calls])
     assert await coming(friday, 1) == expected
 

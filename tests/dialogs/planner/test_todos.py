@@ -1,9 +1,8 @@
 """To-dos: numbers are given once, whoever writes beside."""
 
 import asyncio
+import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 from app.assistant import Turn
 from app.testing.script import Call, Line, Script
 from tests.support.scripted_assistant import ROLES, stage
+from tests.support.warm_process import WarmProcess
 
 ADDING = """
 import asyncio, sys
@@ -21,14 +21,14 @@ from tests.dialogs.planner.test_todos import add
 asyncio.run(add(Path(sys.argv[1]), sys.argv[2], 10))
 """
 WORDS = re.compile(r"^.+-\d+$", re.MULTILINE)
-"""What the user says: a line of a message that has the application's data, too."""
+"""The user's words: a line of a message that has the application's data, too."""
 
 
 class Adding(Script):
     """A planner that puts down what it is told, each time with a call of its own."""
 
     def next_line(self, role: str, messages: Any) -> Line:
-        """Return what the role says."""
+        """Return the role's reply."""
         if role == "supervisor":
             return Call("plan_things", {"brief": "to-dos"})
         if role == "observer":
@@ -62,10 +62,11 @@ async def test_a_thread_may_be_called_anything(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_processes_give_no_number_twice(tmp_path: Path) -> None:
+async def test_processes_give_no_number_twice(tmp_path: Path) -> None:
     """Processes that write side by side number as one would."""
     path = tmp_path / "todos.db"
-    running = [subprocess.Popen([sys.executable, "-c", ADDING, str(path), name]) for name in ("one", "two", "three")]
-    assert [process.wait() for process in running] == [0, 0, 0]
-    kept = asyncio.run(add(path, "four", 1))
-    assert sorted(value["number"] for value in kept) == list(range(1, 32))
+    started = (WarmProcess.start("-c", ADDING, str(path), name, environment=os.environ) for name in ("one", "two"))
+    running = await asyncio.gather(*started)
+    assert [await process.wait() for process in running] == [0, 0]
+    kept = await add(path, "three", 1)
+    assert sorted(value["number"] for value in kept) == list(range(1, 22))

@@ -1,4 +1,4 @@
-"""Where nothing can ring, a reminder is refused beforehand."""
+"""A door without rings refuses a reminder beforehand."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from tests.support.scripted_assistant import stage
 TURNS = "/threads/ann/turns"
 
 
-@pytest.mark.needs("agui")
+@pytest.mark.needs("agui", "openai_api")
 async def test_nothing_is_promised_where_nothing_rings(tmp_path: Path) -> None:
     """Over the OpenAI form and AG-UI a reminder is refused beforehand; over HTTP it is set, and shown everywhere."""
     text = "remind me of the tea in 20 minutes"

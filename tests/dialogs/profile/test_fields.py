@@ -38,9 +38,9 @@ TALKS = {
         ("show my profile", "The profile is still empty."),
     ],
     "ru": [
-        ("меня зовут Оля", "«Оля»"),
+        ("меня зовут Оля", "“Оля”"),
         ("да", "Записано: имя — Оля."),
-        ("я живу в Москве", "«Москве»"),
+        ("я живу в Москве", "“Москве”"),
         ("да", "живёте в — Москве"),
         ("как меня зовут?", "**имя**: Оля"),
         ("всё, спасибо", "Хорошо"),
@@ -80,7 +80,7 @@ async def test_fields_are_told_shown_corrected_and_deleted(tmp_path: Path, lang:
 
 
 async def test_an_undo_behind_a_deletion_reaches_for_nothing_older(tmp_path: Path) -> None:
-    """What was forgotten stays so, and says so; only a second undo takes back what was written before it."""
+    """An undo after a deletion says that the data is gone; only a second undo takes the write before it back."""
     async with open_assistant(settings(tmp_path, "en")) as assistant:
         for text in ("add tea to my list", "my name is Ann", "yes", "forget my name", "yes"):
             await says(assistant, text)
@@ -109,7 +109,7 @@ async def test_a_model_is_told_name_and_home(tmp_path: Path) -> None:
 
 
 async def test_words_are_read_in_their_own_language(tmp_path: Path) -> None:
-    """Who has asked for English answers and then writes Russian is understood, times and cities included."""
+    """A user with English answers who writes Russian is understood, times and cities included."""
     async with open_assistant(settings(tmp_path, "ru")) as assistant:
         assert "English" in await says(assistant, "говори по-английски")
         assert "Europe/Moscow" in await says(assistant, "мой часовой пояс Москва")

@@ -6,7 +6,7 @@ import pytest
 from langchain_core.messages import SystemMessage
 
 from agents.conversation.gate import Guess
-from agents.toolkit.services import Ending
+from agents.toolkit.services import DialogEnd
 from app.testing import Chat
 from app.testing.script import Call
 from dialogs.recall import summaries
@@ -28,7 +28,7 @@ async def until_summed_up(recall: Recall, owner: str) -> KeptEntry:
 
 
 async def test_a_model_that_fails_is_asked_again_and_reads_data(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The facts are there before the summary; what the user said stands in no system message."""
+    """The facts are there before the summary; no system message contains the user's words."""
     monkeypatch.setattr(summaries, "LOOKS", 0.01)
     monkeypatch.setattr(summaries, "LEASE_MS", 0)
     chat.gate = lambda scene: Guess(0.5, "perhaps another subject")
@@ -39,7 +39,7 @@ async def test_a_model_that_fails_is_asked_again_and_reads_data(chat: Chat, monk
     async with chat.assistant() as assistant:
         recall = Recall(assistant.memory.database, sums_up=True)
         place = {"thread": "one", "user": "ann", "lang": "en", "message": "last"}
-        await recall.keep(Ending(**place, turn=2, is_shared=False, is_over=True, facts=[], undone=[]))
+        await recall.keep(DialogEnd(**place, turn=2, is_shared=False, is_over=True, facts=[], undone=[]))
         [model] = chat.script.models(["recall"]).chain("recall")
         working = asyncio.create_task(summaries.Summaries(assistant.memory, recall, model).run())
         entry = await until_summed_up(recall, "user ann")

@@ -12,7 +12,7 @@ from agents.sources.documents.index import DocumentIndex, index_folder
 from agents.sources.web.fetcher import Fetcher
 from dialogs.research.addresses import canonical
 from dialogs.research.composites import Bounded, FirstOf, SearchCache, Together, fused
-from dialogs.research.retrievers import FoundDocument, Image, Means, Results, Retriever, SearchFailed
+from dialogs.research.retrievers import FoundDocument, Image, Results, Retriever, RetrieverServices, SearchFailed
 from dialogs.research.retrievers.documents import Documents
 from dialogs.research.search import SearchRequest, collect, ranked
 from dialogs.research.settings import read_plans
@@ -111,7 +111,7 @@ async def test_if_all_fail_the_search_fails_with_all_reasons() -> None:
 
 
 async def test_the_next_one_answers_where_the_first_fails_or_finds_nothing() -> None:
-    """An empty result counts as a failure; who comes after the one that answers is not asked."""
+    """An empty result counts as a failure; the sources after the first answer are not asked."""
     down, empty = Fixed("down", SearchFailed("down: no connection")), Fixed("empty")
     good, idle = Fixed("good", ["https://good.example"]), Fixed("idle", ["https://idle.example"])
 
@@ -197,7 +197,7 @@ async def test_sections_of_one_file_are_found_under_its_address(tmp_path: Path) 
     index = DocumentIndex(tmp_path / "index.db")
     await asyncio.to_thread(index_folder, index, tmp_path / "docs", "https://docs.example/", lambda *_: None)
     async with Fetcher() as fetcher:
-        source = Documents("documents", Means(index, fetcher))
+        source = Documents("documents", RetrieverServices(index, fetcher))
         [result] = await collect(SearchRequest(["oil"], "en", 5), [Together("all", [source, Fixed("web")])])
 
     assert {document.url for document in ranked(result).documents} >= {

@@ -18,7 +18,7 @@ from agents.sources.web.fetcher import Fetcher
 from app.cli import command_line
 from app.settings import read
 from dialogs.research import retrievers
-from dialogs.research.retrievers import FoundDocument, Image, Means, Retriever, SearchFailed
+from dialogs.research.retrievers import FoundDocument, Image, Retriever, RetrieverServices, SearchFailed
 from dialogs.research.retrievers.web_research import best
 from dialogs.research.settings import ResearchSettings, read_plans
 from tests.dialogs.research.opened import opened
@@ -38,7 +38,7 @@ async def fetcher() -> AsyncIterator[Fetcher]:
 
 def source(name: str, fetcher: Fetcher, **more: Any) -> Retriever:
     """Return a retriever of `dialogs/research/retrievers/`, made of these settings."""
-    return retrievers.discover()[name].make(name, Means(DocumentIndex(Path("unused")), fetcher, **more))
+    return retrievers.discover()[name].make(name, RetrieverServices(DocumentIndex(Path("unused")), fetcher, **more))
 
 
 @pytest.mark.slow
@@ -148,7 +148,7 @@ async def test_tavily_gets_its_key_and_gives_news_and_pictures(fetcher: Fetcher)
 
 @pytest.mark.parametrize("date", ["yesterday", "0", f"Fri, 20 Nov {'9' * 20} 10:00:00 GMT"])
 async def test_a_date_that_is_none_is_left_out(fetcher: Fetcher, date: str) -> None:
-    """What a service says of one result costs no other one."""
+    """A wrong date of one result costs no other result."""
     news = {"title": "N", "url": "https://n.example", "content": "c", "published_date": date}
     async with Service.open(Answer({"results": [news]})) as service:
         made = source("news", fetcher, tavily_url=service.url, tavily_key=SecretStr("secret"))
@@ -310,7 +310,7 @@ async def test_the_source_of_the_documentation_works(monkeypatch: pytest.MonkeyP
         module = ModuleType("tickets")
         monkeypatch.setitem(sys.modules, "tickets", module)
         exec(example.replace("https://tickets.example/search", f"{service.url}/search"), module.__dict__)
-        made = module.source.make("tickets", Means(DocumentIndex(Path("unused")), fetcher))
+        made = module.source.make("tickets", RetrieverServices(DocumentIndex(Path("unused")), fetcher))
         result = await made.search("sound", limit=3, lang="en")
 
     assert [(document.title, document.text, document.url) for document in result.documents] == [

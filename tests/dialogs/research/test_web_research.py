@@ -13,7 +13,7 @@ import pytest
 from agents.sources.documents.index import DocumentIndex
 from agents.sources.web.fetcher import Fetcher
 from dialogs.research import retrievers
-from dialogs.research.retrievers import Means, Results, SearchFailed
+from dialogs.research.retrievers import Results, RetrieverServices, SearchFailed
 from tests.support.loopback import listening
 
 FILLER = "The harbour museum opens daily and shows models of many boats. " * 30
@@ -59,10 +59,10 @@ async def internet(pages: Mapping[str, str]) -> AsyncIterator[tuple[str, list[st
 
 
 async def research(url: str, inside: bool, query: str, limit: int = 5) -> Results:
-    """Return what research finds; with `inside` its pages may be read, which are on this machine."""
+    """Return the findings of research; with `inside` it may read its pages, which are on this machine."""
     async with Fetcher(timeout=60, inside=[url] if inside else []) as fetcher:
-        means = Means(DocumentIndex(Path("unused")), fetcher, searxng_url=url)
-        made = retrievers.discover()["web_research"].make("web_research", means)
+        services = RetrieverServices(DocumentIndex(Path("unused")), fetcher, searxng_url=url)
+        made = retrievers.discover()["web_research"].make("web_research", services)
         return await made.search(query, limit=limit, lang="en")
 
 
@@ -79,7 +79,7 @@ async def test_pages_are_read_and_their_best_passages_returned() -> None:
 
 
 async def test_a_page_that_cannot_be_read_stands_with_its_excerpt() -> None:
-    """One page is missing; what the search said of it is still a document."""
+    """One page is missing; its excerpt from the search is still a document."""
     async with internet({**PAGES, "/gone": ""}) as (url, _):
         results = await research(url, True, "bowline", limit=9)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.command_line import main
+from app.process.exit_codes import WAITING
 from tests.doors.cli.conftest import Captured
 
 pytestmark = pytest.mark.slow
@@ -14,8 +15,8 @@ pytestmark = pytest.mark.slow
 @pytest.mark.usefixtures("house")
 def test_a_thread_goes_back_and_says_what_stays(capsys: Captured) -> None:
     """The turn's lines are printed with what stays done; a turn that is not kept is one line and exit code 2."""
-    for text in ("let's get acquainted", "I am a nurse", "add milk to my list"):
-        assert main(["ask", text, "--thread", "me"]) == 0
+    for text, code in (("let's get acquainted", 0), ("I am a nurse", WAITING), ("add milk to my list", 0)):
+        assert main(["ask", text, "--thread", "me"]) == code
     capsys.readouterr()
     assert main(["back", "--thread", "me", "--turn", "1"]) == 0
     shown = capsys.readouterr().out
@@ -41,7 +42,7 @@ def test_turns_beyond_those_that_are_kept_are_gone(
     """`KEEP_TURNS` says how many can be gone back to."""
     monkeypatch.setenv("KEEP_TURNS", "2")
     for number in range(5):
-        assert main(["ask", f"add thing{number}", "--thread", "me"]) == 0
+        assert main(["ask", f"add thing{number} to my list", "--thread", "me"]) == 0
     assert main(["back", "--thread", "me", "--turn", "1"]) == 2
     assert "these can: 3, 4, 5" in capsys.readouterr().err
     monkeypatch.setenv("KEEP_TURNS", "0")

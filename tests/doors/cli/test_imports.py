@@ -1,4 +1,4 @@
-"""What a command imports: nothing that it does not use. Each runs in a process of its own."""
+"""A command imports only the modules that it uses. Each command runs in a process of its own."""
 
 import json
 import os
@@ -25,10 +25,20 @@ DOORS = {
     "rich.markdown",
     "app.plugins.lab.commands",
 }
-"""What only a door, or a command of another subject, works with."""
+"""Packages for a door, or for a command of another subject."""
+COLLECTED = """
+import gc, runpy, sys
+searches = []
+gc.callbacks.append(lambda phase, info: searches.append("langgraph.types" in sys.modules))
+freeze = gc.freeze
+gc.freeze = lambda: (freeze(), sys.stderr.write(f"{sum(searches)} {'langgraph.graph' in sys.modules}"))
+runpy.run_module("app", run_name="__main__", alter_sys=True)
+"""
 MODELS = {"openai", "langchain_openai", "langchain_anthropic"}
+GRAPH = {"langgraph.graph", "langgraph.prebuilt", "agents.toolkit", "app.plugins.standin", "app.plugins.telegram"}
+"""Packages for plug-ins; a plain file opens without them."""
 ENGINE = {"app.assistant.assistant", "app.composition", "agents.nodes", "dialogs", "snowballstemmer"}
-"""What plays turns; rows are read without it."""
+"""Modules that play turns; a command reads rows without them."""
 SPECIALISTS = {"icalendar", "dialogs.planner", "dialogs.orders", "dialogs.research"}
 
 
@@ -36,9 +46,9 @@ SPECIALISTS = {"icalendar", "dialogs.planner", "dialogs.orders", "dialogs.resear
     ("command", "idle"),
     [
         (["ask", "hello"], DOORS | MODELS),
-        (["threads"], DOORS | MODELS | SPECIALISTS | ENGINE),
-        (["history", "--thread", "nobody"], DOORS | MODELS | SPECIALISTS | ENGINE),
-        (["notes"], DOORS | MODELS | SPECIALISTS | ENGINE),
+        (["threads"], DOORS | MODELS | SPECIALISTS | ENGINE | GRAPH),
+        (["history", "--thread", "nobody"], DOORS | MODELS | SPECIALISTS | ENGINE | GRAPH),
+        (["notes"], DOORS | MODELS | SPECIALISTS | ENGINE | GRAPH),
         (["check"], DOORS | MODELS),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
@@ -51,3 +61,11 @@ def test_a_command_leaves_alone_what_it_does_not_use(tmp_path: Path, command: li
     code, modules = json.loads(run.stdout)
     assert code == (2 if "nobody" in command else 0), run.stderr
     assert not idle.intersection(modules)
+
+
+def test_no_garbage_is_sought_while_a_command_is_imported(tmp_path: Path) -> None:
+    """The search begins when the modules of the command are there; before, it would find nothing again and again."""
+    own = {"DATABASE_URL": f"sqlite:///{tmp_path}/first.db", "LLM_MODEL": "local:rules", "APP_LANG": "en"}
+    program = [sys.executable, "-c", COLLECTED, "ask", "hello"]
+    run = subprocess.run(program, cwd=ROOT, env={**os.environ, **own}, capture_output=True, text=True, check=True)
+    assert run.stderr == "0 True"

@@ -36,7 +36,7 @@ def test_a_broken_state_is_one_line_and_history_is_still_read(house: Path, capsy
 def test_pages_of_garbage_are_one_line(house: Path, capsys: Captured) -> None:
     """A damaged file ends a command with one line and an exit code, never with a traceback."""
     for number in range(8):
-        assert main(["ask", f"add thing{number}", "--thread", "me"]) == 0
+        assert main(["ask", f"add thing{number} to my list", "--thread", "me"]) == 0
     path = house.parent / "try.db"
     data = bytearray(path.read_bytes())
     for page in range(2, len(data) // 4096, 2):
@@ -69,11 +69,11 @@ def test_an_unusable_file_has_its_exit_code(
 @pytest.mark.usefixtures("house")
 def test_two_names_are_one_database(house: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     """A symbolic link and a relative path share log and locks with the file; a hard link is refused."""
-    assert main(["ask", "add milk", "--thread", "me"]) == 0
+    assert main(["ask", "add milk to my list", "--thread", "me"]) == 0
     real, link = house.parent / "try.db", house.parent / "link.db"
     link.symlink_to(real)
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{link}")
-    assert main(["ask", "add eggs", "--thread", "me"]) == 0
+    assert main(["ask", "add eggs to my list", "--thread", "me"]) == 0
     monkeypatch.setenv("DATABASE_URL", "sqlite:///try.db")
     assert main(["ask", "show my list", "--thread", "me"]) == 0
     assert "eggs" in capsys.readouterr().out
@@ -85,8 +85,8 @@ def test_two_names_are_one_database(house: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.usefixtures("house")
 def test_a_reading_command_needs_no_writing(house: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    """What is stored can be read from a file system that cannot be written to; talking there is refused."""
-    assert main(["ask", "add milk", "--thread", "me"]) == 0
+    """A reading command works on a read-only file system; a conversation there is refused."""
+    assert main(["ask", "add milk to my list", "--thread", "me"]) == 0
     real = Path.touch
 
     def touch(path: Path, mode: int = 0o666, exist_ok: bool = True) -> None:
@@ -107,7 +107,7 @@ def test_a_reading_command_needs_no_writing(house: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.usefixtures("house")
 def test_a_terminal_that_shows_ascii_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What its encoding cannot show costs a letter, and not the command."""
+    """A character outside the encoding costs a letter, and not the command."""
     shown = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(shown, encoding="ascii"))
     monkeypatch.setenv("APP_LANG", "ru")

@@ -71,7 +71,7 @@ async def test_a_failed_answer_is_made_again(client: httpx.AsyncClient, script: 
 async def test_a_message_that_was_not_stored_can_come_again(
     client: httpx.AsyncClient, assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the database failed, the user is told to send the message again; the same id is then answered."""
+    """After a failure of the database the user reads to send the message again; the same id then gets an answer."""
     script.add(supervisor=["Hello."])
     with monkeypatch.context() as patched:
         patched.setattr(assistant.memory.storage, "check", Mock(side_effect=FileNotFoundError("gone")))
@@ -101,7 +101,7 @@ async def test_an_answer_belongs_to_its_user(client: httpx.AsyncClient, script: 
 async def test_a_text_that_is_cleaned_can_come_again(
     client: httpx.AsyncClient, script: Script, raw: str, kept: str
 ) -> None:
-    """What the database does not keep of a text makes no other message of it."""
+    """Characters that the database does not keep do not make a text another message."""
     script.add(supervisor=["Hello."])
     for text in (raw, kept, raw):
         answer = await client.post(TURNS, content=json.dumps({"text": text, "id": "m"}), headers=JSON)
@@ -110,7 +110,7 @@ async def test_a_text_that_is_cleaned_can_come_again(
 
 @pytest.mark.needs("planner")
 async def test_a_question_is_answered(client: httpx.AsyncClient, assistant: Assistant, script: Script) -> None:
-    """What a tool asks stands in the state; an answer counts once, for its own question."""
+    """The state has a tool's question; an answer counts once, for its own question."""
     script.add(
         supervisor=[Call("plan_things", {"brief": "list"})],
         planner=[
@@ -139,7 +139,7 @@ async def test_a_question_is_answered(client: httpx.AsyncClient, assistant: Assi
 
 @pytest.mark.needs("planner")
 async def test_undo(client: httpx.AsyncClient, script: Script) -> None:
-    """What was written last is taken back."""
+    """The last write is taken back."""
     script.add(
         supervisor=[Call("plan_things", {"brief": "list"})], planner=[Call("add_todos", {"items": ["milk"]}), "Noted."]
     )
@@ -270,17 +270,22 @@ async def test_threads_by_the_page(client: httpx.AsyncClient, script: Script) ->
         assert (await client.get("/threads", params=wrong)).status_code == 422
 
 
-async def test_what_is_too_much_is_told_when_to_come_again(client: httpx.AsyncClient, assistant: Assistant) -> None:
-    """A turn, a stream of one and a chore are answered 503 with Retry-After while the process takes on no more."""
+TURN = (TURNS, {"text": "hello"})
+COMPLETION = (
+    "/v1/chat/completions",
+    {"model": "dialog-supervisor", "messages": [{"role": "user", "content": "a title"}]},
+)
+
+
+@pytest.mark.parametrize(("path", "body"), [TURN, pytest.param(*COMPLETION, marks=pytest.mark.needs("openai_api"))])
+async def test_what_is_too_much_is_told_when_to_come_again(
+    client: httpx.AsyncClient, assistant: Assistant, path: str, body: object
+) -> None:
+    """Whatever begins a turn is answered 503 with Retry-After while the process takes on no more."""
     queue = assistant.queue
     queue.at_once, queue.most_waiting = 1, 0
-    chore = {
-        "model": "dialog-supervisor",
-        "messages": [{"role": "user", "content": "Generate a concise title for the conversation"}],
-    }
     with queue.taken("somebody"):
-        for path, body in (("/threads/t/turns", {"text": "hello"}), ("/v1/chat/completions", chore)):
-            refused = await client.post(path, json=body)
-            assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
-            assert refused.json()["error"]["code"] == "busy"
+        refused = await client.post(path, json=body)
+        assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
+        assert refused.json()["error"]["code"] == "busy"
         assert "turns_waiting 0.0" in (await client.get("/metrics")).text

@@ -1,4 +1,4 @@
-"""The stream of a thread's events: all that comes in, once, also behind a restart; who holds it, and its end."""
+"""The stream of a thread's events: each one once, also after a restart; its holders, and its end."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ import pytest
 from agents.toolkit.questions.options import YES
 from app.assistant import Assistant
 from app.doors.http import events as event_routes
-from app.doors.http.page.guard import COOKIE
+from app.doors.http.pages.guard import COOKIE
 from app.testing.script import Call, Script
 from prompts import sentence
 from tests.support import takeover
@@ -83,7 +83,7 @@ async def test_a_question_of_a_tool(client: httpx.AsyncClient, script: Script) -
 
 
 async def test_nothing_is_lost_or_doubled_at_any_cut(assistant: Assistant, script: Script) -> None:
-    """Whoever comes back behind any event gets exactly the rest, from another process as well."""
+    """A client that reconnects after any event gets exactly the rest, from another process as well."""
     script.add(supervisor=["Hello.", "Fine."])
     async with served(assistant) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
         await client.post(TURNS, json={"text": "hello"})
@@ -131,6 +131,7 @@ async def test_another_process_forgets_the_thread(
         assert [await anext(lines) for _ in range(12)].count(": still here") > 1
 
 
+@pytest.mark.needs("page")
 async def test_who_may_listen(assistant: Assistant, script: Script) -> None:
     """A key or the session of a browser opens a stream of its own threads; signing out ends it, and others stay."""
     script.add(supervisor=["Hi.", "Hello."])

@@ -22,7 +22,7 @@ globalThis.EventSource = class extends Stream {{
   constructor(path) {{ super(new URL(path, "{ADDRESS}")); }}
 }};
 """
-"""What a browser has and Node.js lacks: streams of events, by a path on the page's server."""
+"""A browser's features that Node.js lacks: event streams, by a path on the page's server."""
 ONE_TURN = f"""
 setTimeout(() => process.exit(1), 60_000).unref();
 events.addEventListener("message", ({{ data }}) => {{ if (JSON.parse(data).type === "turn.end") events.close(); }});
@@ -42,6 +42,7 @@ async def output_of(*command: str) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.needs("openai_api")
 async def test_the_examples_of_the_page(tmp_path: Path) -> None:
     """Each command answers as the page says; the official client adds to the list and shows it."""
     text, models = page("docs/http.md"), Models(make_model("local:rules", Endpoint(rules=RulesModel)))

@@ -16,7 +16,7 @@ from tests.support.http_door import KEYS, OPERATOR, OTHER, SHOP, by, served
 
 THREADS = "/threads/{thread}"
 BEGIN = ("POST /threads/{thread}/turns", "GET /threads/{thread}/events")
-"""What begins a thread where there is none, and what may wait for its first turn."""
+"""Paths that begin a missing thread, and paths that may wait for its first turn."""
 BODIES: dict[str, object] = {
     "/answers": {"choose": "1"},
     "/say": {"text": "hi"},
@@ -51,7 +51,7 @@ async def test_a_wrong_thread_is_told(assistant: Assistant) -> None:
 
 
 async def test_bodies_that_say_nothing_may_be_left_out(client: httpx.AsyncClient, script: Script) -> None:
-    """Where no field of a body is needed, no body is; an empty one serves as well."""
+    """A request without required fields needs no body; an empty one serves as well."""
     script.add(supervisor=["Hello."])
     await client.post("/threads/t/turns", json={"text": "hello"})
     schemas = (await client.get("/openapi.json")).json()["components"]["schemas"]
@@ -108,8 +108,8 @@ async def test_a_language_is_one_of_ours(client: httpx.AsyncClient, script: Scri
 
 
 async def test_a_wrong_key_is_told(assistant: Assistant) -> None:
-    """Who sends a key that is not known is told so, and not to send one."""
-    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url) as client:
+    """The answer to an unknown key says that, and not to send one."""
+    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
         answers = [await client.get("/threads", headers=headers) for headers in ({}, by("w" * 20))]
         assert [answer.status_code for answer in answers] == [401, 401]
         assert [answer.json()["error"]["message"].split()[0] for answer in answers] == ["Send", "This"]
@@ -143,7 +143,7 @@ def completion(thread: str, user: str) -> tuple[str, object, dict[str, str]]:
 
 
 def chore(thread: str, user: str) -> tuple[str, object, dict[str, str]]:
-    """Return what a front end asks of itself."""
+    """Return a front end's own request."""
     words = f"Analyze this conversation and provide: {thread}"
     body = {"model": "dialog-supervisor", "messages": [{"role": "user", "content": words}], "user": user}
     return "/v1/chat/completions", body, {}
@@ -156,7 +156,15 @@ def run(thread: str, user: str) -> tuple[str, object, dict[str, str]]:
     return "/agui", {**body, "state": {}, "tools": [], "context": [], "forwardedProps": {}}, {"X-User-Id": user}
 
 
-@pytest.mark.parametrize("form", [turn, completion, chore, pytest.param(run, marks=pytest.mark.needs("agui"))])
+@pytest.mark.parametrize(
+    "form",
+    [
+        turn,
+        pytest.param(completion, marks=pytest.mark.needs("openai_api")),
+        pytest.param(chore, marks=pytest.mark.needs("openai_api")),
+        pytest.param(run, marks=pytest.mark.needs("agui")),
+    ],
+)
 async def test_new_names_escape_no_limit_of_a_key(assistant: Assistant, script: Script, form: Any) -> None:
     """New users and threads each time, and a thread that is forgotten between, count for their key; others go on."""
     script.add(supervisor=["Hello."] * 5)
@@ -174,7 +182,7 @@ async def test_new_names_escape_no_limit_of_a_key(assistant: Assistant, script: 
 
 
 async def test_one_user_uses_up_no_key(assistant: Assistant, script: Script) -> None:
-    """What is refused to a user who has sent too much leaves the others of the key theirs."""
+    """A refusal of one user's messages does not limit the other users of the key."""
     script.add(supervisor=["Hello."] * 3)
     assistant._player.limits = replace(assistant.limits, key_turns_per_hour=3)
     assistant._turn_count.most = 2
@@ -186,10 +194,11 @@ async def test_one_user_uses_up_no_key(assistant: Assistant, script: Script) -> 
         assert (await client.post(path, json=body, headers=by(SHOP))).json()["message"] == "Hello."
 
 
+@pytest.mark.needs("page")
 async def test_signing_in_is_bounded_by_address(assistant: Assistant, monkeypatch: pytest.MonkeyPatch) -> None:
     """After so many wrong keys nobody signs in from there for a while, in the page's words; a key over HTTP serves."""
     monkeypatch.setattr(service, "MOST_WRONG_KEYS", 3)
-    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url) as client:
+    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
 
         async def sign_in(key: str) -> httpx.Response:
             headers = {"HX-Request": "true", "Accept-Language": "ru"}

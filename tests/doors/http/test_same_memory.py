@@ -13,7 +13,7 @@ from app.testing.script import Call, Script
 from prompts import phrase, table
 
 
-@pytest.mark.needs("agui", "a2a")
+@pytest.mark.needs("agui", "a2a", "openai_api", "page")
 async def test_every_door_tells_what_a_stop_left_unanswered(
     client: httpx.AsyncClient, assistant: Assistant, script: Script
 ) -> None:
@@ -52,7 +52,7 @@ async def test_every_door_tells_what_a_stop_left_unanswered(
 @pytest.mark.parametrize(
     "path",
     [
-        "/v1/chat/completions",
+        pytest.param("/v1/chat/completions", marks=pytest.mark.needs("openai_api")),
         pytest.param("/agui", marks=pytest.mark.needs("agui")),
         pytest.param("/a2a", marks=pytest.mark.needs("a2a")),
     ],

@@ -1,4 +1,4 @@
-"""What an operator tells every speaker of a thread, set and changed while the thread runs."""
+"""An operator's messages to every speaker of a thread, set and changed while the thread runs."""
 
 import io
 import json
@@ -75,7 +75,7 @@ async def test_they_last_until_the_thread_is_forgotten(tmp_path: Path, script: S
         async with (
             stage(tmp_path / "kept.db", script.models(ROLES)) as assistant,
             served(assistant) as url,
-            httpx.AsyncClient(base_url=url) as client,
+            httpx.AsyncClient(base_url=url, timeout=300) as client,
         ):
             if is_second:
                 assert (await client.get(PATH)).json() == told(POLITE)
@@ -88,7 +88,7 @@ async def test_they_last_until_the_thread_is_forgotten(tmp_path: Path, script: S
 
 
 async def test_they_are_the_operators(assistant: Assistant, script: Script) -> None:
-    """Whoever may only talk neither reads nor sets them, and does not find them in an export."""
+    """A caller without the operator's scope neither reads nor sets them, and an export lacks them."""
     script.add(supervisor=["Hello."])
     async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
         mine, export = by(OPERATOR), {"url": "/threads/ann/export", "params": {"form": "json"}}

@@ -1,4 +1,4 @@
-"""What one person, one message, one model may use up: bombs and floods of every size."""
+"""Limits of one person, one message, one model: bombs and floods of every size."""
 
 from dataclasses import fields, replace
 from pathlib import Path
@@ -17,8 +17,8 @@ from agents.state.message_notes import Facts
 from agents.state.person import Origin, Quoted
 from agents.toolkit import Refused, traits
 from app.assistant import Turn
-from app.assistant.closing import TERMINAL
 from app.assistant.file_reader import FileReader
+from app.assistant.outcome_store import TERMINAL
 from app.assistant.transcriber import Transcriber
 from app.settings import Settings
 from app.testing import Chat
@@ -109,7 +109,7 @@ def _noting(ran: list[int]) -> BaseTool:
 
 @pytest.mark.needs("planner")
 async def test_hand_overs_are_calls_too(bounded: Chat) -> None:
-    """A hundred hand-overs in one reply do not make a queue of a hundred wishes."""
+    """A hundred handoffs in one reply do not make a queue of a hundred wishes."""
     calls = [Call("plan_things", {"brief": f"wish {number}"}) for number in range(100)]
     bounded.expects(supervisor=[calls], planner=["ok"])
     await bounded.says("go")
@@ -118,7 +118,7 @@ async def test_hand_overs_are_calls_too(bounded: Chat) -> None:
 
 @pytest.mark.parametrize(("numbers", "ends"), [((1, 2, 3), "in_circles"), ((1, 1), "in_circles"), ((1, 2, 7), "")])
 async def test_a_search_may_fail_with_other_words(bounded: Chat, numbers: tuple[int, ...], ends: str) -> None:
-    """What a tool refuses in the same words is tried three times with other arguments, and once more with the same."""
+    """A refusal in the same words allows three tries with other arguments, and one more with the same."""
 
     @tool
     async def find_customer(number: int) -> str:
@@ -178,7 +178,7 @@ async def test_the_same_write_twice_in_one_reply(bounded: Chat) -> None:
 
 @pytest.mark.slow
 async def test_a_read_after_a_write_is_run_again(bounded: Chat) -> None:
-    """What was written may have changed what is read."""
+    """A write may have changed the result of the read."""
     ran: list[int] = []
 
     @traits(effect="write")
@@ -249,7 +249,7 @@ UNITS = [
 
 @pytest.mark.parametrize("unit", UNITS)
 async def test_rules_read_any_text_to_its_end(unit: str) -> None:
-    """No text of the longest kind that rules read keeps them for ever; a longer one is refused."""
+    """No text of the longest kind that rules read keeps them for ever; a longer one is not understood."""
     model = RulesModel()
     facts: Facts = {"role": SUPERVISOR, "lang": "en", "helpers": {}, "tools": ["add_todos"]}
     long, longer = ("add " + unit * 4_000)[:1_000], ("add " + unit * 4_000)[:4_096]
@@ -257,8 +257,8 @@ async def test_rules_read_any_text_to_its_end(unit: str) -> None:
     async def asked(text: str) -> str:
         return str((await model.ainvoke(rules_prompt([HumanMessage(text)], **facts))).text)
 
-    assert "1000" not in await asked(long)
-    assert "1000" in await asked(longer)
+    await asked(long)
+    assert "I did not understand" in await asked(longer)
 
 
 @pytest.mark.parametrize("name", [part.name for part in fields(Limits)])
@@ -324,7 +324,7 @@ def test_a_deep_file_is_a_fault(text: str, tmp_path: Path) -> None:
 
 
 async def test_nothing_is_written_down_for_a_message_that_is_not_taken(chat: Chat) -> None:
-    """Who has sent too many sends recordings in vain: none is fetched, and no server is asked."""
+    """After too many messages a user's recordings are neither fetched nor transcribed."""
     chat.limits = replace(LIMITS, turns_per_hour=1)
     chat.expects(supervisor=["Hello."])
     part = Quoted(kind="voice", by="", text="", origin=Origin.USER, file="a")

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from agents.events.views import CardList, Entry, Link, Unshowable, View, is_web
 from agents.toolkit.result import Question
-from app.doors.http.page.markup import site
+from app.doors.http.pages.markup import site
 from app.doors.terminal.views import drawn
 from app.presentation.links import in_full, is_told_by
 

@@ -23,7 +23,7 @@ UNFINISHED = {
     "half a second head": WHOLE + HEAD,
     "a whole request before": WHOLE,
 }
-"""What a client sends, and then no more."""
+"""The bytes that a client sends before it stops."""
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -71,7 +71,11 @@ async def test_many_requests_that_do_not_come(
 ) -> None:
     """The oldest of too many makes room, and whoever sends a whole request is answered."""
     monkeypatch.setattr(server, "MOST_UNFINISHED", 5)
-    async with served(assistant) as url, AsyncExitStack() as stack, httpx.AsyncClient(base_url=url) as client:
+    async with (
+        served(assistant) as url,
+        AsyncExitStack() as stack,
+        httpx.AsyncClient(base_url=url, timeout=300) as client,
+    ):
         opened = [await connect(url, stack, content) for _ in range(12)]
         assert (await client.get("/healthz")).text == "ok"
         assert all([await is_closed(streams) for streams in opened[:7]])
@@ -93,7 +97,11 @@ async def test_answers_that_are_made_are_not_counted(
         await goes_on.wait()
 
     monkeypatch.setattr(assistant.memory.transcript, "entry", entry)
-    async with served(assistant) as url, AsyncExitStack() as stack, httpx.AsyncClient(base_url=url) as client:
+    async with (
+        served(assistant) as url,
+        AsyncExitStack() as stack,
+        httpx.AsyncClient(base_url=url, timeout=300) as client,
+    ):
         asking = asyncio.create_task(client.get("/readyz"))
         await begun.wait()
         opened = [await connect(url, stack, HEAD) for _ in range(6)]

@@ -1,4 +1,4 @@
-"""How much a model may write: tokens by role, no circles, one word where a word is wanted."""
+"""Limits of a model's reply: tokens by role, no circles, one word for a verdict."""
 
 import random
 from dataclasses import replace
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
-from agents.conversation.room import surplus
+from agents.conversation.context_window import surplus
 from agents.errors import ModelUnavailable
 from agents.events import Event
 from agents.language.text.repetition import Repetition
@@ -28,14 +28,14 @@ def model_at(url: str, role: str = "supervisor", **parameters: Any) -> Model:
 
 
 async def answer(model: Model, *wanted: str) -> tuple[str, list[str]]:
-    """Return what a model answers, and what went wrong on the way."""
+    """Return a model's answer, and the faults on the way."""
     events: list[Event] = []
     message = await reply([model], PROMPT, [], Listener("supervisor", events.append, words=wanted))
     return message.text, [*errors(events), *filter(None, [message.response_metadata.get(CUT)])]
 
 
 async def test_each_role_has_so_many_tokens() -> None:
-    """A speaker has a sane number, an observer fewer, who wants a word a few; what the operator sets goes over it."""
+    """A speaker has a sane number, an observer fewer, a verdict a few; the operator's setting overrides it."""
     async with Provider.open(words("stay put")) as server:
         await answer(model_at(server.url))
         await answer(model_at(server.url, "observer"))
@@ -58,7 +58,7 @@ async def test_who_thinks_first_gets_room() -> None:
 
 @pytest.mark.parametrize("opening", ["<context>\n", "<tool_response>\n"])
 async def test_who_only_writes_a_prompt_is_asked_once_more(opening: str) -> None:
-    """What only a prompt has is not waited for, and is no thinking that needs more room."""
+    """A reply that begins like a prompt is ended early, and does not count as thinking that needs more room."""
     flood: list[Chunk] = [delta(content=opening), *[delta(content=f"line {number} ") for number in range(5000)]]
     async with Provider.open(flood, words(TEXT), flood, flood) as server:
         model = model_at(server.url)
@@ -88,7 +88,7 @@ async def test_who_never_comes_to_an_end_gets_less_room() -> None:
     ],
 )
 async def test_a_server_that_takes_no_limit_is_given_none(message: str) -> None:
-    """Where a limit is refused, or does not fit beside the prompt, the model is asked without it."""
+    """After a refused limit, or one that does not fit beside the prompt, the request has none."""
     async with Provider.open(refuse(400, {"message": message}), words(TEXT)) as server:
         model = model_at(server.url)
         assert await answer(model) == (TEXT, ["model_retry"])
@@ -102,7 +102,7 @@ CIRCLES = ["I am sorry. ", "ha", "\n", PARAGRAPH]
 
 @pytest.mark.parametrize("unit", CIRCLES, ids=["sentence", "syllable", "line", "paragraph"])
 async def test_a_circle_is_left(unit: str) -> None:
-    """A reply that only repeats itself is ended; what was shown of it stays."""
+    """A reply that only repeats itself is ended; its shown part stays."""
     flood = [delta(content="Let me see: "), *[delta(content=unit)] * 40_000]
     async with Provider.open(flood) as server:
         text, codes = await answer(model_at(server.url))
@@ -195,7 +195,7 @@ def test_what_goes_round_is_cut(text: str) -> None:
 
 
 async def test_the_first_word_counts() -> None:
-    """What comes behind the first line of a reply that is to be a word is not waited for."""
+    """A verdict ends with the first line of the reply."""
     endless: list[Chunk] = [delta(content="stay\n"), *[delta(content=f"since {number} ") for number in range(5000)]]
     async with Provider.open(endless, pace=0.001) as server:
         text, _ = await answer(model_at(server.url, "observer"), "stay", "own")
@@ -208,7 +208,7 @@ async def test_the_first_word_counts() -> None:
     [("grammar", 'root ::= "stay" | "planner" | "own"'), ("guided_choice", ["stay", "planner", "own"]), (None, None)],
 )
 async def test_a_server_may_be_told_the_words(choice: Choice | None, field: object) -> None:
-    """Where the operator says that a server can be bound to words, it is; other replies are free."""
+    """With the operator's setting a server is bound to the verdicts; other replies are free."""
     async with Provider.open(words("stay")) as server:
         model = model_at(server.url, "observer", choice=choice)
         await answer(model, "stay", "planner", "own")

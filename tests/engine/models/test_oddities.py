@@ -1,4 +1,4 @@
-"""What servers really send, over HTTP: odd ends, refusals, odd calls, endless streams, halves of characters."""
+"""Real servers' oddities over HTTP: odd ends, refusals, odd calls, endless streams, halves of characters."""
 
 import asyncio
 import gzip
@@ -58,7 +58,7 @@ def lined(*pieces: Chunk, separator: str, before: str = "") -> bytes:
     [("length", "cut_length", "length limit"), ("content_filter", "cut_filter", "filter")],
 )
 async def test_a_cut_answer_is_said_to_be_cut(tmp_path: Path, reason: str, code: str, note: str) -> None:
-    """What there is of the answer counts; the user reads behind it why there is no more."""
+    """The answer so far counts; the user reads after it why there is no more."""
     async with Provider.open([*words(TEXT)[:-1], end(reason)]) as server, talk(tmp_path, server.url) as assistant:
         events = await turn(assistant, "hi")
         assert said(events) == [TEXT]
@@ -69,7 +69,7 @@ async def test_a_cut_answer_is_said_to_be_cut(tmp_path: Path, reason: str, code:
 
 
 async def test_a_reply_in_a_circle_stays_and_goes_on(tmp_path: Path) -> None:
-    """What was shown of it is the answer, a sentence below offers to go on, and the user can."""
+    """The shown part is the answer, a sentence below offers to go on, and the user can."""
     circle = [delta(content="Here it is:\n"), *[delta(content="We can go to the blue house.\n")] * 300, end("stop")]
     async with Provider.open(circle, words(TEXT)) as server, talk(tmp_path, server.url) as assistant:
         events = await turn(assistant, "tell me a story")
@@ -244,7 +244,7 @@ async def test_an_endless_reply_is_cut(tmp_path: Path) -> None:
 
 
 async def test_a_piece_that_is_longer_than_a_reply_may_be_is_cut_before_it_is_read() -> None:
-    """What a server sends at once costs no more than a long reply, whatever it is."""
+    """A server's huge piece costs no more than a long reply."""
     flood: list[Chunk] = [delta(role="assistant", content=" ".join(map(str, range(5000)))), end("stop")]
     async with Provider.open(flood) as server:
         message = await reply([replace(endpoint_model(server.url), reply_length=1000)], PROMPT, [], LISTENER)
@@ -282,10 +282,10 @@ async def test_a_reply_that_takes_too_long_is_cut() -> None:
 
 async def test_a_model_that_says_nothing_is_given_up() -> None:
     """All tries together may take so long until the first piece; then the user is told, instead of waiting on."""
-
-    given_up, closed = asyncio.Event(), asyncio.Event()
+    given_up, asked = asyncio.Event(), list[asyncio.Event]()
 
     async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(closed := asyncio.Event())
         await given_up.wait()
         writer.close()
         closed.set()
@@ -295,7 +295,8 @@ async def test_a_model_that_says_nothing_is_given_up() -> None:
         with pytest.raises(ModelUnavailable, match="busy") as failure:
             await reply([model], PROMPT, [], Listener("supervisor", lambda event: None))
         given_up.set()
-        await closed.wait()
+        # A busy machine gives up before it has asked.
+        await asyncio.gather(*(closed.wait() for closed in asked))
         await rounds(5)
     assert "it says nothing" in failure.value.cause
 
@@ -306,12 +307,12 @@ async def test_a_flood_holds_nothing_up() -> None:
     async with Provider.open(flood) as server:
         model, pieces = replace(endpoint_model(server.url), reply_length=10**9), list[str]()
 
-        def hear(piece: str) -> None:
+        def feed(piece: str) -> None:
             pieces.append(piece)
             if len(pieces) == 10:
                 asyncio.get_running_loop().call_soon(replying.cancel)
 
-        listener = Listener("supervisor", lambda event: None, hear)
+        listener = Listener("supervisor", lambda event: None, feed)
         replying = asyncio.create_task(reply([model], PROMPT, [], listener))
         with pytest.raises(asyncio.CancelledError):
             await replying

@@ -20,7 +20,7 @@ from tests.support.strict_providers.kinds import PARAMETERS, forms, strict_serve
 
 WORK = (
     "hello",
-    "hand-over",
+    "handoff",
     "write",
     "two calls",
     "text beside a call",
@@ -30,13 +30,13 @@ WORK = (
     "hand-back",
 )
 TROUBLE = ("429", "error in mid-stream", "break in mid-stream", "refusal", "cut", "stop", "after the stop")
-HEALED = ("hand-over", "write", "context too long", "chain of three")
+HEALED = ("handoff", "write", "context too long", "chain of three")
 
 
 @asynccontextmanager
 async def visits(folder: Path, kind: str, *threads: str) -> AsyncIterator[Sequence[Visit]]:
     """Open the application with a model behind a kind of rules, and one visit for each thread."""
-    async with strict_server().open() as url, httpx.AsyncClient(trust_env=False) as client:
+    async with strict_server().open() as url, httpx.AsyncClient(trust_env=False, timeout=300) as client:
         endpoint = Endpoint(key=SecretStr("k"), base_url=f"{url}/{kind}/v1", timeout=60)
         wanted = {"default": Parameters.model_validate(PARAMETERS.get(kind, {}))}
         async with stage(folder / "talk.db", make_models("openai:m", {}, None, endpoint, wanted)) as assistant:
@@ -51,14 +51,14 @@ async def talk(visit: Visit, names: Sequence[str]) -> list[Outcome]:
 
 
 def faults(outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
-    """Return what went wrong, with the words of the server."""
+    """Return the faults, with the words of the server."""
     words = {outcome.name: [refusal.words for refusal in outcome.refusals] for outcome in outcomes}
     return [(outcome.name, f"{outcome.fault} {words[outcome.name]}") for outcome in outcomes if outcome.fault]
 
 
 @pytest.mark.parametrize("kind", forms())
 async def test_a_whole_talk_with_a_kind_of_rules(tmp_path: Path, kind: str) -> None:
-    """What a server does not take is left out after one refusal, and a second talk knows it."""
+    """A refused field is left out after one refusal, and a second talk knows it."""
     async with visits(tmp_path, kind, "first", "second") as (first, second):
         work, again = await talk(first, WORK), await talk(second, WORK[:4])
     assert faults([*work, *again]) == []

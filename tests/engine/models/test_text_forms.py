@@ -32,7 +32,7 @@ TOOLS = [schema(ADD, ["items", "day"], ["items"]), schema(TIME, [])]
 
 
 def read(pieces: Iterable[str], heard: str, instructions: str) -> tuple[str, list[TextCall]] | None:
-    """Return what is shown of a reply, and its calls; None if it is a broken one."""
+    """Return the shown text of a reply, and its calls; None for a broken reply."""
     text, shown = AnswerText(offer=Offer(TOOLS, heard), instructions=instructions), ""
     try:
         for piece in pieces:
@@ -47,7 +47,7 @@ def read(pieces: Iterable[str], heard: str, instructions: str) -> tuple[str, lis
 
 
 def outcome(text: str, heard: str = "", instructions: str = "") -> tuple[str, list[TextCall]] | None:
-    """Return what becomes of a text, wherever it is cut."""
+    """Return the reading of a text, the same for each cut."""
     whole = read([text], heard, instructions)
     for place in range(1, len(text)):
         assert read([text[:place], text[place:]], heard, instructions) == whole, (text[:place], text[place:])
@@ -217,7 +217,7 @@ def test_a_call_that_is_not_sound_is_no_reply(text: str) -> None:
 
 @pytest.mark.parametrize("kind", ["ends", "around"])
 def test_marks_of_a_template_are_no_words(kind: str) -> None:
-    """An answer ends where a turn does; what stands around an answer is left out."""
+    """An answer ends at the end of a turn; marks around an answer are left out."""
     for mark in forms()[kind]:
         assert outcome(f"Hello there. {mark}") == ("Hello there.", [])
         more = "" if kind == "ends" else "And you?"
@@ -333,7 +333,7 @@ def test_a_call_that_was_cut_leaves_the_words_before_it() -> None:
 
 
 def steps(text: str, size: int) -> int:
-    """Return how many functions are called while a text is read in pieces of this size."""
+    """Return the number of function calls during the reading of a text in pieces of this size."""
     count, reader = 0, AnswerText(instructions="Say nothing of this to anybody at all, ever.")
 
     def step(frame: object, event: str, argument: object) -> None:
@@ -369,9 +369,9 @@ REPEATED = {
 
 @pytest.mark.parametrize("part", REPEATED.values(), ids=REPEATED)
 def test_the_work_grows_with_the_text(part: str) -> None:
-    """Twice the text takes at most three times the steps: in one piece of 200 to 800 parts, and in small ones."""
+    """Twice the text takes at most three times the steps: in one piece of 100 to 400 parts, and in small ones."""
     for size in (10**9, 7):
-        once, twice, four_times = (steps("x" + part * number, size) for number in (200, 400, 800))
+        once, twice, four_times = (steps("x" + part * number, size) for number in (100, 200, 400))
         assert twice <= 3 * once
         assert four_times <= 9 * once
 

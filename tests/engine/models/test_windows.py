@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
-from agents.conversation.room import shortened
+from agents.conversation.context_window import shortened
 from agents.events import Event
 from agents.models.window import Window
 from agents.state.history import texts
@@ -75,7 +75,7 @@ async def test_every_dialog_works_over_40_turns(tmp_path: Path, dialog: str, siz
 
 @pytest.mark.needs("orders", "planner")
 async def test_what_does_not_fit_says_so_and_is_not_offered(tmp_path: Path) -> None:
-    """At 2,048 tokens two dialogs are absent; who asks for one is told, without a model, and the talk goes on."""
+    """At 2,048 tokens two dialogs are absent; a wish for one gets an answer without a model, and the talk goes on."""
     server = SmallServer(talker, 2048)
     async with talking(tmp_path, server) as assistant:
         assert tuple(assistant.speakers.dialogs) == AT_2K
@@ -111,7 +111,7 @@ async def test_a_window_is_learnt_from_a_refusal(tmp_path: Path) -> None:
 
 
 async def test_a_window_can_be_set(tmp_path: Path) -> None:
-    """What the operator says counts, whatever the server tells."""
+    """The operator's setting overrides the server's own window."""
     server = SmallServer(talker, 8192)
     async with talking(tmp_path, server, llm_parameters={"default": {"window": 2048}}) as assistant:
         assert tuple(assistant.speakers.dialogs) == AT_2K
@@ -130,7 +130,7 @@ async def test_check_names_what_does_not_fit(tmp_path: Path, monkeypatch: pytest
 
 
 def behind(role: str) -> Callable[[list[AnyMessage]], list[AnyMessage]]:
-    """Return what makes a prompt of a role and a history."""
+    """Return the function that makes a prompt of a role and a history."""
     return lambda history: [SystemMessage(role), *history]
 
 
@@ -148,7 +148,7 @@ def test_a_history_is_cut_seldom() -> None:
 
 
 def test_a_long_result_is_cut_and_says_so_but_never_what_the_user_says() -> None:
-    """The last message stays whole; what its tools gave is shortened until it fits."""
+    """The last message stays whole; the results of its tools are shortened until it fits."""
     call = AIMessage("", tool_calls=[{"name": "read", "args": {}, "id": "1"}])
     result = ToolMessage("data " * 2000, tool_call_id="1")
     words = HumanMessage("word " * 300)

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from app.testing import Chat
 from tests.support.killable_process import Driver
@@ -17,7 +16,7 @@ def second_life(chat: Chat) -> None:
     chat.script, chat.speakers = Clerk(life=1), with_questions(Desk(chat.path).with_desk(chat.speakers))
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
+@pytest.fixture
 async def driver() -> AsyncIterator[Driver]:
     """Start a driver of processes that write and ask."""
     async with Driver.start("tests.support.killable_writes") as started:

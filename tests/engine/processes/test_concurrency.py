@@ -14,6 +14,7 @@ from langchain_core.messages import BaseMessage
 from agents.errors import UsageError
 from agents.events import Message, TurnStart
 from agents.memory.inbox import InboxEntry
+from agents.state.history import waiting_calls
 from app.assistant import Assistant, Turn
 from app.testing.script import Line, Script
 from tests.support.command_line import ask
@@ -48,7 +49,7 @@ class Echo(Script):
     """A supervisor that repeats what it hears last, and how many user messages it knows of."""
 
     def next_line(self, role: str, messages: Sequence[BaseMessage]) -> Line:
-        """Return what the supervisor says."""
+        """Return the supervisor's reply."""
         heard = user_words(messages)
         return f"{heard[-1]} is number {len(heard)}"
 
@@ -143,7 +144,7 @@ async def test_two_processes_are_given_a_message_each_at_once(tmp_path: Path) ->
     database = tmp_path / "talk.db"
     outcomes: list[Outcome] = []
     async with Driver.start() as first, Driver.start() as second:
-        for number in range(6):
+        for number in range(3):
             ann, bob = (request(database, f"add {name}{number} to my list") for name in ("ann", "bob"))
             outcomes += await asyncio.gather(first.play(ann), second.play(bob))
     ann, bob = (request(database, f"add {name} to my list") for name in ("ann", "bob"))
@@ -151,7 +152,7 @@ async def test_two_processes_are_given_a_message_each_at_once(tmp_path: Path) ->
     with closing(sqlite3.connect(database)) as connection:
         accepted = [row[0] for row in connection.execute("SELECT message_id FROM inbox ORDER BY id")]
     outcomes.sort(key=lambda outcome: int(outcome.events[0]["turn"]))
-    assert [outcome.events[0]["turn"] for outcome in outcomes] == [*range(1, 15)]
+    assert [outcome.events[0]["turn"] for outcome in outcomes] == [*range(1, 9)]
     assert [outcome.events[0]["text"] for outcome in outcomes] == accepted
     async with stage(database, Script().models(ROLES)) as assistant:
         lines = await assistant.history(THREAD)
@@ -170,14 +171,14 @@ async def test_a_clock_that_is_behind_resumes_a_killed_turn(tmp_path: Path) -> N
     """A process whose clock is 5 s behind takes up what another one left when it was killed in mid-turn."""
     cut = 0
     async with Driver.start() as driver:
-        for number, text in enumerate(TALK * 2):
+        for number, text in enumerate(TALK):
             calm = await driver.play(request(tmp_path / "calm.db", text, f"m{number}"))
             sent = request(tmp_path / "late.db", text, f"m{number}")
             moment = calm.events[-1]["ms"] / 1000 * (number % 5) / 5
             cut += (await driver.play(replace(sent, kill=moment, begun=True))).cut
             assert (await driver.play(replace(sent, clock=-5))).said == calm.said
             assert await remains(tmp_path / "late.db") == await remains(tmp_path / "calm.db")
-    assert cut >= len(TALK)
+    assert cut >= 3
 
 
 def request(database: Path, text: str, message_id: str | None = None) -> Request:
@@ -186,13 +187,15 @@ def request(database: Path, text: str, message_id: str | None = None) -> Request
 
 
 async def remains(database: Path) -> dict[str, Any]:
-    """Return what a conversation has left behind."""
+    """Return the remains of a conversation."""
     async with stage(database, Script().models(ROLES)) as assistant:
-        assert await open_calls(assistant) == []
-        talks = (await values(assistant))["talks"].items()
+        state = await values(assistant)
+        assert {*await open_calls(assistant)} == waiting_calls(state.get("pending", []))
+        talks = state["talks"].items()
+        shown = await assistant.state(THREAD) or {}
         return {
             "transcript": [(line.message_id, line.turn, line.text) for line in await assistant.history(THREAD)],
             "histories": {name: [(message.type, message.text) for message in talk["messages"]] for name, talk in talks},
-            "state": await assistant.state(THREAD),
+            "state": {**shown, "pending": [asked["prompt"] for asked in shown.get("pending", [])]},
             "todos": await todos(assistant),
         }

@@ -18,7 +18,7 @@ from tests.support.killable_server import KillableServer
 from tests.support.scripted_assistant import ROLES, script_lines, stage
 from tests.support.until import moment
 
-SEED, KILLS, NOTICES = 23, 12, 30
+SEED, KILLS, NOTICES = 23, 6, 15
 APART_MS = 150
 NOTICE = re.compile(r" (n\d+\.)")
 
@@ -56,6 +56,7 @@ class Listener:
 
 
 @pytest.mark.slow
+@pytest.mark.needs("page")
 async def test_notices_ring_once(tmp_path: Path) -> None:
     """Killed at any time, and amid rings: each notice is read once, and stands once in the conversation.
 

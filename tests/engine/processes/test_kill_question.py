@@ -28,7 +28,7 @@ ADDRESS = '{"street":"Elm Street 5","zip":8001}'
 WEATHER = "What's the weather like tomorrow in Rome?"
 GONE = phrase("choice_gone", "en")
 MOST_STEPS = 200
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("second_life")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("second_life")]
 
 
 def request(database: Path, text: str, id: str, **more: Any) -> Request:
@@ -36,12 +36,15 @@ def request(database: Path, text: str, id: str, **more: Any) -> Request:
     return Request(database=str(database), thread="ann", text=text, id=id, **more)
 
 
-async def killed(chat: Chat, driver: Driver, *before: str, text: str) -> AsyncIterator[Outcome]:
-    """Let a message be killed at each of its steps, each time in a copy of the conversation so far, then at none."""
+async def killed(chat: Chat, driver: Driver, *before: str, text: str, every: int = 1) -> AsyncIterator[Outcome]:
+    """Let a message be killed at each of its steps, each time in a copy of the conversation so far, then at none.
+
+    It is killed at one of `every` so many steps.
+    """
     calm = chat.path
     if before:
         await chat.says(*before)
-    for step in count(1):
+    for step in count(1, every):
         chat.path = calm.with_name(f"{step}.db")
         if before:
             shutil.copy(calm, chat.path)
@@ -51,7 +54,7 @@ async def killed(chat: Chat, driver: Driver, *before: str, text: str) -> AsyncIt
         if not outcome.killed:
             break
         assert step < MOST_STEPS
-    assert step > 4
+    assert step > 2
 
 
 async def calls_left(chat: Chat) -> list[str]:
@@ -61,7 +64,7 @@ async def calls_left(chat: Chat) -> list[str]:
 
 
 async def asked(chat: Chat) -> list[Any]:
-    """Return what the user is asked, as far as it is stored."""
+    """Return the stored question to the user."""
     return [*(await chat.state()).get("pending", [])]
 
 
@@ -109,7 +112,7 @@ async def test_an_answer_outlives_who_took_it(chat: Chat, driver: Driver) -> Non
 
 
 async def test_an_answer_that_is_given_twice(chat: Chat, driver: Driver) -> None:
-    """Who answers again because a killed process told nothing has answered before, and only says something more."""
+    """A repeated answer after a killed process counts once: the second one is only a further message."""
     async for _ in killed(chat, driver, ASK, text="2"):
         lines = await chat.says("the last one")
         assert lines.endswith("user: the last one\nplanner: Well.")
@@ -158,7 +161,7 @@ async def test_resume_knows_a_question_that_was_not_stored(
 
 
 async def test_two_processes_with_an_answer_each(chat: Chat, driver: Driver) -> None:
-    """Of two answers that come at the same time one counts; whoever gave the other one is told so."""
+    """Of two answers at the same time one counts; the sender of the other one reads that."""
     async with Driver.start("tests.support.killable_writes") as other:
         for number in range(5):
             chat.path = chat.path.with_name(f"{number}.db")

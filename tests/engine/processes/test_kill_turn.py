@@ -35,17 +35,17 @@ TALK = (
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is killed."""
+    """The numbers of kills and messages."""
 
     kills: int
-    """How many kills must hit a running turn."""
+    """The least number of kills that hit a running turn."""
     messages: int
-    """How many messages a thread sends before the next thread has its turn."""
+    """The number of messages of a thread before the next thread's."""
     by_command: int
-    """How many kills hit a `python -m app ask`."""
+    """The number of kills of a `python -m app ask`."""
 
 
-PLAN = Plan(kills=int(os.environ.get("TURN_KILLS", "20")), messages=5 * len(TALK), by_command=6)
+PLAN = Plan(kills=int(os.environ.get("TURN_KILLS", "10")), messages=5 * len(TALK), by_command=3)
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ class Killer:
 
     @property
     def hits(self) -> int:
-        """Return how many kills hit a running turn."""
+        """Return the number of kills that hit a running turn."""
         return self.kills["fork"] + self.kills["command"]
 
     async def harm(self, request: Request, length: float) -> None:

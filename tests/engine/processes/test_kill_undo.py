@@ -9,11 +9,11 @@ from tests.support.killable_process import Driver
 from tests.support.write_tools import Desk
 
 ASKED = "confirm: promise (text: “to ring”)? [yes | no]"
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("second_life")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("second_life")]
 
 
 async def todos(chat: Chat) -> list[str]:
-    """Return what is on the list."""
+    """Return the entries of the list."""
     async with chat.assistant() as assistant:
         items = await assistant.memory.store.asearch(namespace_of("ann", "todos"))
     return [item.value["text"] for item in items]

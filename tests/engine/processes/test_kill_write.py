@@ -17,12 +17,14 @@ from tests.support.killable_writes import Clerk
 from tests.support.write_tools import Desk
 
 SEED = 4
-TWICE = 20
-"""How often a turn is killed, and killed again when it is taken up."""
+TWICE = 10
+"""The number of turns that are killed, and killed again on their second run."""
+LAST = 15
+"""The last step at which that may be."""
 MOST_STEPS = 400
 IN_DOUBT = {name: phrase("write_unknown", "en", tool=name) for name in ("pay", "mail")}
 RECEIPT = "Receipt: https://bank.example/1"
-"""What stands for the view of a payment, above the words."""
+"""The line of a payment's view, above the words."""
 
 
 def request(database: Path, **more: object) -> Request:
@@ -39,7 +41,7 @@ def request(database: Path, **more: object) -> Request:
 
 
 def judged(desk: Desk, outcome: Outcome) -> str:
-    """Return what is wrong with what was done and said; empty for nothing."""
+    """Return the faults of the writes and of the words; empty for none."""
     *shown, answer = outcome.said
     pay, note, mail = answer.split("\n")
     paid, mailed = desk.paid.count("Bob 10 EUR"), desk.paid.count("hi")
@@ -56,29 +58,30 @@ def judged(desk: Desk, outcome: Outcome) -> str:
 
 
 @pytest.mark.slow
-async def test_a_write_repeated_after_a_kill_is_done_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Killed before any statement and around any effect, a turn writes once what is in the database.
+async def test_a_write_repeated_after_a_kill_is_done_once(
+    driver: Driver, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Killed before any commit and around any effect, a turn writes once what is in the database.
 
     What is outside of it is written at most once, and never said to be done or undone when nobody knows.
     """
     problems, doubts = {}, 0
-    async with Driver.start("tests.support.killable_writes") as driver:
-        for step in count(1):
-            database = tmp_path / f"{step}.db"
-            killed = await driver.play(request(database, step=step))
-            outcome = await driver.play(request(database, life=1))
-            if problem := judged(Desk(database), outcome):
-                problems[step] = problem
-            doubts += outcome.said[-1].count("not known")
-            if step % 10 == 0:
-                assert (await driver.play(request(database, life=2))).said == outcome.said
-            if not killed.killed:
-                break
-            assert step < MOST_STEPS
+    for step in count(1):
+        database = tmp_path / f"{step}.db"
+        killed = await driver.play(request(database, step=step))
+        outcome = await driver.play(request(database, life=1))
+        if problem := judged(Desk(database), outcome):
+            problems[step] = problem
+        doubts += outcome.said[-1].count("not known")
+        if step % 10 == 0:
+            assert (await driver.play(request(database, life=2))).said == outcome.said
+        if not killed.killed:
+            break
+        assert step < MOST_STEPS
     with capsys.disabled():
         sys.stdout.write(f" {step - 1} kills, {doubts} writes in doubt ")
     assert problems == {}
-    assert step > 50
+    assert step > 8
     assert doubts > 0
 
 
@@ -97,51 +100,48 @@ TRACES = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("text", "call"), [NOTED, PAID])
-async def test_the_trace_of_a_killed_turn(chat: Chat, text: str, call: str) -> None:
-    """Whoever takes a killed turn up does its write, finds it done, or says that nobody knows."""
+async def test_the_trace_of_a_killed_turn(chat: Chat, driver: Driver, text: str, call: str) -> None:
+    """The process that takes a killed turn up does its write, finds it done, or says that nobody knows."""
     chat.script = Clerk(life=1)
     folder, traces = chat.path.parent, set()
-    async with Driver.start("tests.support.killable_writes") as driver:
-        for step in count(1):
-            desk = Desk(folder / f"{step}.db")
-            killed = await driver.play(request(desk.path, text=text, step=step))
-            chat.path, chat.speakers = desk.path, desk.with_desk(chat.speakers)
-            traces.add(await chat.says(text, id="m"))
-            assert desk.noted == ["paid Bob"] * (text == NOTED[0])
-            assert desk.paid in ([], ["Bob 10 EUR"] * (text == PAID[0]))
-            if not killed.killed:
-                break
+    for step in count(1):
+        desk = Desk(folder / f"{step}.db")
+        killed = await driver.play(request(desk.path, text=text, step=step))
+        chat.path, chat.speakers = desk.path, desk.with_desk(chat.speakers)
+        traces.add(await chat.says(text, id="m"))
+        assert desk.noted == ["paid Bob"] * (text == NOTED[0])
+        assert desk.paid in ([], ["Bob 10 EUR"] * (text == PAID[0]))
+        if not killed.killed:
+            break
     expected = [Template(lines).substitute(call=call, unknown=IN_DOUBT["pay"]) for lines in TRACES[text, call]]
     assert traces == {f"user: {text}\n{lines}" for lines in expected}
 
 
 @pytest.mark.slow
-async def test_a_killed_turn_uses_no_number_up(tmp_path: Path) -> None:
-    """Killed before any statement, a turn that adds to a list adds it once, with the number that comes next."""
+async def test_a_killed_turn_uses_no_number_up(driver: Driver, tmp_path: Path) -> None:
+    """Killed before any commit, a turn that adds to a list adds it once, with the number that comes next."""
     numbered = []
-    async with Driver.start("tests.support.killable_writes") as driver:
-        for step in count(1):
-            database = tmp_path / f"{step}.db"
-            killed = await driver.play(request(database, text="Milk", step=step))
-            numbered.append((await driver.play(request(database, text="Milk", life=1))).said)
-            if not killed.killed:
-                break
+    for step in count(1):
+        database = tmp_path / f"{step}.db"
+        killed = await driver.play(request(database, text="Milk", step=step))
+        numbered.append((await driver.play(request(database, text="Milk", life=1))).said)
+        if not killed.killed:
+            break
     assert numbered == [["1. milk"]] * step
-    assert step > 10
+    assert step > 2
 
 
 @pytest.mark.slow
-async def test_a_turn_that_is_killed_twice(tmp_path: Path) -> None:
+async def test_a_turn_that_is_killed_twice(driver: Driver, tmp_path: Path) -> None:
     """A process that takes a killed turn up may be killed, too."""
     chance, problems = random.Random(SEED), {}
-    async with Driver.start("tests.support.killable_writes") as driver:
-        for number in range(TWICE):
-            database = tmp_path / f"{number}.db"
-            steps = chance.randint(1, 50), chance.randint(1, 50)
-            for life, step in enumerate(steps):
-                await driver.play(request(database, step=step, life=life))
-            if problem := judged(Desk(database), await driver.play(request(database, life=2))):
-                problems[steps] = problem
+    for number in range(TWICE):
+        database = tmp_path / f"{number}.db"
+        steps = chance.randint(1, LAST), chance.randint(1, LAST)
+        for life, step in enumerate(steps):
+            await driver.play(request(database, step=step, life=life))
+        if problem := judged(Desk(database), await driver.play(request(database, life=2))):
+            problems[steps] = problem
     assert problems == {}
 
 

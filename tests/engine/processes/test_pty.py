@@ -20,7 +20,7 @@ StandIn.speakers = ()
 talk.open_assistant = StandIn(count, says("Fine"), lines=[line("user", "hi")], pace=0.03).open
 sys.exit(command_line.main(["chat"]))
 """
-CHAT = ("-m", "app", "chat")
+CHAT = ("chat",)
 CTRL_C, CTRL_D, CTRL_R, CTRL_X, CTRL_E, UP, TAB = "\x03", "\x04", "\x12", "\x18", "\x05", "\x1b[A", "\t"
 FINE_ART = re.compile(r"\x1b\[(?:0;)?[39][\d;]*m")
 """Sequences that set a colour, or slanted letters."""
@@ -237,7 +237,7 @@ def test_a_person_takes_over_from_another_terminal(opened: Open) -> None:
     """Two terminals on one database: the user's shows who took over and their words, the person's shows the user's."""
     user = opened(*CHAT)
     user.wait_for(PROMPT)
-    person = opened("-m", "app", "seat", "--thread", "me", "--as", "Anna")
+    person = opened("seat", "--thread", "me", "--as", "Anna")
     person.wait_for("»")
     user.wait_for("Anna has taken over")
     user.type("my lamp is broken\r")

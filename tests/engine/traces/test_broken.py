@@ -1,4 +1,4 @@
-"""What goes wrong is told to whoever can act, and the conversation goes on."""
+"""The person who can act reads of a failure, and the conversation goes on."""
 
 import json
 from dataclasses import replace
@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from agents.events import Error
 from agents.state.verdict import Verdict
-from agents.toolkit.context import Spent
+from agents.toolkit.context import TurnUsage
 from agents.toolkit.speaker import Speakers
 from app.process.logs import log_on_stderr
 from app.testing import Chat, told
@@ -191,7 +191,7 @@ async def test_the_graph_has_a_bound_of_its_own(chat: Chat) -> None:
     """Whatever counts no calls ends at the number of steps, in an apology; the thread stays usable."""
     chat.expects(supervisor=searches(30))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Spent, "note", lambda self, event: None)
+        patch.setattr(TurnUsage, "note", lambda self, event: None)
         await chat.says("Hi")
     assert [event.code for event in chat.events if isinstance(event, Error)] == ["loop"]
     chat.script.queues["supervisor"].clear()

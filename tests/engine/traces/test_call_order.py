@@ -10,7 +10,7 @@ from langchain_core.tools import BaseTool, tool
 
 from agents.events import ToolEnd
 from agents.state.history import dangling
-from agents.state.talk import Json
+from agents.state.speaker_state import Json
 from agents.toolkit.context import Runtime
 from agents.toolkit.result import Answer, Option, choice
 from agents.toolkit.traits import traits
@@ -21,7 +21,7 @@ from prompts import phrase
 pytestmark = pytest.mark.needs("planner")
 BEGIN: list[Line] = [Call("plan_things", {"brief": "see below"})]
 BOOK: list[str] = []
-"""What was written; tests empty it."""
+"""The writes; tests empty the list."""
 MEETING = asyncio.Barrier(2)
 
 
@@ -115,7 +115,7 @@ async def test_a_read_behind_a_write_sees_it(chat: Chat) -> None:
 
 @pytest.mark.needs("profile")
 async def test_the_own_tools_see_each_other(chat: Chat) -> None:
-    """What is filled into a form is in what a tool of the same reply shows."""
+    """A tool shows the form's values of the same reply."""
     fill, show = Call("fill_form", {"experience": "13 years of Go"}), Call("show_profile")
     chat.expects(supervisor=[Call("get_acquainted", {"brief": "-"})], profile=[[fill, show], "Noted."])
     trace = await chat.says("13 years of Go; what do you have?")
@@ -172,7 +172,7 @@ async def test_the_same_call_twice_in_a_reply_is_done_once(chat: Chat) -> None:
 
 
 async def test_calls_behind_a_no_are_not_run(chat: Chat) -> None:
-    """What was to follow may rest on what the user does not want: the model is told, and asks or calls again."""
+    """The later calls may rest on the refused one: the model reads that, and asks or calls again."""
     chat.expects(supervisor=BEGIN, planner=[[Call("sign", {"line": "a"}), Call("write", {"line": "b"})], "I left it."])
     await chat.says("do it", "no")
     assert BOOK == []
@@ -181,7 +181,7 @@ async def test_calls_behind_a_no_are_not_run(chat: Chat) -> None:
 
 
 async def test_calls_behind_a_question_that_is_left_are_not_run(chat: Chat) -> None:
-    """Who speaks of something else has agreed to nothing, and no call stays without a result."""
+    """A change of subject is no agreement, and no call stays without a result."""
     chat.expects(supervisor=BEGIN, planner=[[Call("sign", {"line": "a"}), Call("write", {"line": "b"})], "It is far."])
     chat.expects(observer=["stay"])
     await chat.says("do it", "how far is the station from where we are now?")

@@ -12,11 +12,11 @@ pytestmark = pytest.mark.needs("planner", "profile")
 
 TALK = (
     ("我们认识一下", "你是做什么的"),
-    ("我是护士", "经历 “护士”"),
+    ("我是护士", "经历: “护士”"),
     ("是", "经历：护士"),
-    ("Python和SQL", "技能 “Python”, “SQL”"),
+    ("Python和SQL", "技能: “Python”, “SQL”"),
     ("是", "技能：Python, SQL"),
-    ("登山、阅读", "兴趣 “登山”, “阅读”"),
+    ("登山、阅读", "兴趣: “登山”, “阅读”"),
     ("是", "兴趣：登山, 阅读"),
     ("明天下午三点提醒我给妈妈打电话", "明天15:00"),
     ("把第三个提醒推迟半小时", "明天15:30"),
@@ -27,13 +27,13 @@ TALK = (
     ("show my list", "1. 牛奶"),
     ("谢谢", "不客气"),
 )
-"""What the user says, and words of the answer."""
+"""The user's messages, and words of the answers."""
 CALLED = (
     "fill_form(experience='护士')",
     "fill_form(skills=['Python', 'SQL'])",
     "fill_form(interests=['登山', '阅读'])",
     "add_reminder(when='明天 下午 三点', text='给妈妈打电话')",
-    "change_reminder(number=3, when='推迟半小时')",
+    "change_reminder(number=3, when='半小时')",
     "add_todos(items=['绿茶', '咖啡'])",
     "delete_todos(numbers=[2])",
     "agenda(when='明天')",

@@ -68,8 +68,36 @@ async def test_two_questions_are_asked_one_after_the_other(chat: Chat) -> None:
     """) == await chat.says("I want to return something", "1", "street: Elm Street 5", "8001")
 
 
+@pytest.mark.parametrize("words", ["Elm Street 5", "Elm Street"])
+async def test_a_few_bare_words_are_the_first_value(chat: Chat, words: str) -> None:
+    """They are said back, so that a slip is seen; a question, a wish and a longer sentence are for the speaker."""
+    chat.expects(supervisor=BEGIN, planner=[Call("ask_address"), "Fetched there."])
+    trace = await chat.says("Fetch it", words)
+    assert f"breaker: Noted: street – {words}. What is still missing: [zip]" in trace
+    assert f'{{"street":"{words}","zip":8001}}' in await chat.says("8001")
+
+
+@pytest.mark.parametrize(
+    "words", ["why do you ask", "add milk", "thanks", "it was stolen yesterday", "my sister lives there with her dog"]
+)
+async def test_what_is_no_value_is_for_the_speaker(chat: Chat, words: str) -> None:
+    """A form with several fields takes nothing of it."""
+    chat.expects(supervisor=BEGIN, planner=[Call("ask_address"), "As you say."], observer=["stay"] * 2)
+    assert (await chat.says("Fetch it", words)).endswith("planner: As you say.")
+    chat.script.queues.clear()
+
+
+@pytest.mark.parametrize("words", ["undo", "no", "never mind"])
+async def test_who_backs_out_of_the_last_field_fills_in_nothing(chat: Chat, words: str) -> None:
+    """The form is declined."""
+    chat.expects(supervisor=BEGIN, planner=[Call("ask_address"), "All right."])
+    trace = await chat.says("Fetch it", "zip: 8001", words)
+    assert trace.endswith("planner: All right.")
+    assert "ask_address() = {" not in trace
+
+
 async def test_a_form_says_what_does_not_fit(chat: Chat) -> None:
-    """A value that the form refuses is asked for again, with the reason; what fits is kept."""
+    """A refused value is asked for again, with the reason; the right ones are kept."""
     chat.expects(supervisor=BEGIN, planner=[Call("ask_address"), "Fetched there."])
     trace = await chat.says("Fetch it", '{"street": "Elm Street 5", "zip": "near"}', '{"street": "Elm St", "zip": 7}')
 
@@ -137,7 +165,7 @@ async def test_a_typed_number_is_that_of_the_screen(chat: Chat, monkeypatch: pyt
 
 @pytest.mark.parametrize(("lang", "asked"), [("en", "There are 3; which one?"), ("ru", "Здесь их 3. Какой из них?")])
 async def test_a_number_that_is_not_there_is_asked_again(chat: Chat, lang: str, asked: str) -> None:
-    """Whoever names a place beyond the last one has mistyped: the question stays open, and no model is asked."""
+    """A number beyond the last option is a slip: the question stays open, and no model is called."""
     chat.expects(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
     trace = await chat.says("I want to return something", "31", "2", lang=lang)
 

@@ -1,10 +1,12 @@
 """Rules of conversation that hold for every model: what "undo", "no", "go on" and a correction mean, and for whom."""
 
+from importlib import import_module
+
 import pytest
 
-from agents.state.message_notes import notes_of
+from agents.state.message_notes import notes_of, with_notes
 from app.testing import Chat
-from app.testing.script import Call, Line
+from app.testing.script import Call, Line, ScriptModel, Unsure
 from prompts import phrase, title_of
 
 pytestmark = pytest.mark.needs("planner", "profile")
@@ -15,7 +17,7 @@ MILK = Call("add_todos", {"items": ["milk", "bread"]})
 
 
 async def todos(chat: Chat) -> list[str]:
-    """Return what is on the list."""
+    """Return the entries of the list."""
     async with chat.assistant() as assistant:
         return [it.value["text"] for it in await assistant.memory.store.asearch(("users", "ann", "todos"))]
 
@@ -33,6 +35,24 @@ async def test_who_backs_out_of_a_question_reaches_nothing_older(chat: Chat, tex
     assert trace.endswith("planner: All right.")
     assert (await chat.state())["pending"] == []
     assert await todos(chat) == ["milk", "bread"]
+    chat.script.queues.clear()
+
+
+@pytest.mark.parametrize(("answer", "added"), [("yes", ["tea"]), ("no", []), ("undo", []), ("never mind", [])])
+async def test_the_user_is_asked_where_a_model_is_not_sure(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch, answer: str, added: list[str]
+) -> None:
+    """The user sees the call's write, and it runs after a yes; a no and an undo mean it, and nothing older."""
+    chat.expects(supervisor=PLAN, planner=[MILK, "Noted."])
+    await chat.says("and here is the first thing for you")
+    plain = ScriptModel.message
+    monkeypatch.setattr(ScriptModel, "message", lambda model, parts: with_notes(plain(model, parts), unsure=True))
+    chat.expects(planner=[[Call("list_todos"), Call("add_todos", {"items": ["tea"]})], "All right."], observer=["stay"])
+    trace = await chat.says("and here is the second thing")
+    assert "Put on your list (entries: “tea”)?" in trace
+    assert await todos(chat) == ["milk", "bread"]
+    await chat.says(answer)
+    assert sorted(await todos(chat)) == ["bread", "milk", *added]
     chat.script.queues.clear()
 
 
@@ -54,6 +74,18 @@ async def test_an_old_write_is_named_before_it_is_taken_back(chat: Chat, answer:
     await chat.says(answer)
     chat.script.queues.clear()
     assert await todos(chat) == left
+
+
+@pytest.mark.parametrize(("undo", "lang"), [("undo", "en"), ("отмени последнее", "ru"), ("撤销", "zh")])
+async def test_an_undo_answers_the_question_in_words(chat: Chat, undo: str, lang: str) -> None:
+    """It drops the question, and nothing older is taken back or named; said again it means what was written."""
+    chat.expects(supervisor=PLAN, planner=[MILK, "Noted.", "Which one?"], observer=["stay"])
+    await chat.says("and here is the first thing for you", "one of them has to go", lang=lang)
+    dropped = f"planner: {phrase('undo_question', lang)}"
+    assert (await chat.says(undo, lang=lang)).endswith(dropped)
+    assert await todos(chat) == ["milk", "bread"]
+    assert (await chat.says(undo, lang=lang)).endswith(phrase("undo_old", lang, items="1. milk; 2. bread"))
+    chat.script.queues.clear()
 
 
 @pytest.mark.parametrize(
@@ -87,7 +119,7 @@ async def test_a_correction_reaches_who_leads_no_more(chat: Chat, text: str, lan
     ("text", "lang"), [("please delete it", "en"), ("пожалуйста, убери это", "ru"), ("请把它删掉", "zh")]
 )
 async def test_it_is_what_was_done_last(chat: Chat, text: str, lang: str) -> None:
-    """Whoever leads is told what was done last and who has it, where the message points at something."""
+    """If the message points at something, the active speaker reads the last write and its dialog."""
     chat.expects(supervisor=BOTH, planner=[MILK, "Noted."], profile=["And your skills?"])
     await chat.says("and here is something for you", lang=lang)
     chat.expects(profile=[Call("hand_back", {"reason": text, "target": "planner"})], observer=["stay"])
@@ -100,8 +132,53 @@ async def test_it_is_what_was_done_last(chat: Chat, text: str, lang: str) -> Non
     assert told == phrase("last_done", lang, text="1. milk", title=title_of("planner", lang), tool=tool)
 
 
+WATCH: list[Line] = [Call("watch_price", {"product": "headphones"}), "I watch it."]
+FILM: list[Line] = [Call("choose_title", {"words": "metropolis"}), Call("play_title", {"title_id": 1}), "It plays."]
+DONE_LAST = [
+    pytest.param(
+        "orders", WATCH, Call("stop_price_watch", {"product": "headphones"}), marks=pytest.mark.needs("orders")
+    ),
+    pytest.param("player", FILM, Call("control_playback", {"action": "stop"}), marks=pytest.mark.needs("player")),
+]
+
+
+@pytest.mark.parametrize(("dialog", "done", "wanted"), DONE_LAST)
+async def test_it_reaches_the_dialog_of_an_order_or_a_film(
+    chat: Chat, dialog: str, done: list[Line], wanted: Call
+) -> None:
+    """The prompt names the last write of any kind with its dialog."""
+    if dialog == "orders":
+        import_module("tests.dialogs.orders.files").fill_with_catalogue(chat.path)
+    tool = chat.speakers.dialogs[dialog].tool
+    both = [Call(str(tool), {"brief": "-"}), Call("get_acquainted", {"brief": "a profile"})]
+    chat.expects(supervisor=[both], profile=["And your skills?"], **{dialog: done})
+    await chat.says("and here is something for you", device="terminal")
+    chat.expects(profile=[Call("hand_back", {"reason": "it", "target": dialog})], observer=["stay"])
+    ending: list[Line] = [wanted, "It is over."]
+    chat.expects(**{dialog: ending})
+    trace = await chat.says("please put an end to it", device="terminal")
+    chat.script.queues.clear()
+    assert f"{dialog}.{wanted.tool}(" in trace
+    [told] = [note for message in await chat.messages("profile") for note in notes_of(message).get("context", [])]
+    assert f"{tool}" in told
+
+
+@pytest.mark.parametrize(
+    ("leave", "text", "lang"),
+    [("that's all", "yes, continue", "en"), ("это всё", "да, продолжим", "ru"), ("就这些", "好，继续", "zh")],
+)
+async def test_a_yes_that_goes_on_takes_the_offer(chat: Chat, leave: str, text: str, lang: str) -> None:
+    """Beside the yes, "continue" speaks of the dialog on offer, and of nothing else that could go on."""
+    chat.expects(supervisor=MEET, profile=["And your skills?"])
+    await chat.says("and here is something about me", lang=lang)
+    chat.expects(observer=["planner"], planner=[MILK, "Noted."], profile=["A draft."])
+    await chat.says("and here is something for the list, as it were", leave, lang=lang)
+    chat.script.queues.clear()
+    assert "offer (free): switch -> profile" in await chat.says(text, lang=lang)
+
+
 async def test_an_order_is_no_correction(chat: Chat) -> None:
-    """What begins with a no and wishes for something else may leave the dialog."""
+    """A no with another wish may leave the dialog."""
     chat.expects(supervisor=MEET, profile=[Call("fill_form", {"experience": "10 years"}), "And your skills?"])
     await chat.says("and here is something about me")
     chat.expects(observer=["stay"], profile=["Well."])
@@ -125,6 +202,62 @@ async def test_go_on_resumes_what_is_paused(chat: Chat, text: str, lang: str) ->
     assert (await chat.state())["dialog"] == "profile"
 
 
+@pytest.mark.parametrize(("text", "lang"), [("go on", "en"), ("продолжай", "ru"), ("继续", "zh")])
+async def test_go_on_leaves_what_is_done(chat: Chat, text: str, lang: str) -> None:
+    """If the active dialog has no open question, the paused one goes on with its own."""
+    chat.expects(supervisor=MEET, profile=["Which skills do you have?", "…"])
+    await chat.says("and here is something about me", lang=lang)
+    chat.expects(observer=["planner"], planner=[MILK, "Noted."])
+    await chat.says("and here is something for the list, as it were", lang=lang)
+    assert (await chat.state())["dialog"] == "planner"
+    assert "go_on (free): switch -> profile" in await chat.says(text, lang=lang)
+    assert (await chat.state())["dialog"] == "profile"
+    chat.script.queues.clear()
+
+
+@pytest.mark.needs("player")
+@pytest.mark.parametrize("is_left", [False, True])
+async def test_go_on_is_heard_by_who_has_asked_nothing(chat: Chat, *, is_left: bool) -> None:
+    """A dialog that plays something knows what goes on, also where it is on offer."""
+    pause = Call("control_playback", {"action": "pause"})
+    chat.expects(supervisor=[Call("watch_things", {"brief": "-"})], player=[*FILM[:2], pause, "It rests.", "…"])
+    await chat.says("and here is something to see", device="terminal")
+    chat.expects(observer=["planner"], planner=[MILK, "Noted."])
+    await chat.says("and here is something for the list, as it were", device="terminal")
+    if is_left:
+        await chat.says("that's all", device="terminal")
+    chat.script.queues.clear()
+    chat.expects(player=[Call("control_playback", {"action": "resume"}), "It goes on."])
+    assert "player.control_playback(action='resume')" in await chat.says("continue", device="terminal")
+
+
+@pytest.mark.parametrize(
+    ("text", "lang"), [("where is my lamp", "en"), ("где моя лампа", "ru"), ("我的灯在哪里", "zh")]
+)
+async def test_a_question_is_for_who_leads(chat: Chat, text: str, lang: str) -> None:
+    """Another dialog's example has an open place where the lamp stands, which is no reason to leave this one."""
+    chat.expects(supervisor=MEET, profile=["And your skills?"])
+    await chat.says("and here is something about me", lang=lang)
+    chat.expects(observer=["stay"], profile=["I cannot know that."])
+    trace = await chat.says(text, lang=lang)
+    chat.script.queues.clear()
+    assert trace.endswith("profile: I cannot know that.")
+
+
+@pytest.mark.needs("player")
+async def test_go_on_is_for_a_film_or_a_story_first(chat: Chat) -> None:
+    """Though another dialog waits: only one that has just done its work, and halts nothing, is left."""
+    pause, resume = (Call("control_playback", {"action": action}) for action in ("pause", "resume"))
+    chat.expects(supervisor=MEET, profile=["Which skills do you have?", "…", "…"], observer=["player"])
+    chat.expects(player=[*FILM[:2], pause, "It rests.", resume, "It goes on."])
+    await chat.says("and here is something about me", "and here is something to see", "give me a moment, please")
+    assert "player.control_playback(action='resume')" in await chat.says("go on")
+    chat.expects(observer=["planner"], player=["…"], planner=["Once upon a time there was a list.", "It was long."])
+    await chat.says("and here is something for the list, as it were")
+    assert (await chat.says("go on")).endswith("planner: It was long.")
+    chat.script.queues.clear()
+
+
 async def test_a_plain_answer_is_taken_up_by_who_had_asked(chat: Chat) -> None:
     """A number answers the question of the paused dialog, and its model hears it."""
     chat.expects(supervisor=[*MEET, "It is sunny."], profile=["How many years have you worked?"])
@@ -135,3 +268,37 @@ async def test_a_plain_answer_is_taken_up_by_who_had_asked(chat: Chat) -> None:
     chat.expects(profile=["Eleven years, noted."])
     assert (await chat.says("11")).endswith("profile: Eleven years, noted.")
     assert (await chat.state())["dialog"] == "profile"
+
+
+@pytest.mark.parametrize(
+    ("text", "lang", "is_done"),
+    [
+        ("delete it", "en", False),
+        ("удали", "ru", False),
+        ("删掉吧", "zh", False),
+        ("yes", "en", True),
+        ("add it", "en", True),
+    ],
+)
+async def test_a_deed_agrees_to_its_own_question_alone(chat: Chat, text: str, lang: str, *, is_done: bool) -> None:
+    """ "Delete it" is no yes to a question of what shall be noted, and nothing is written."""
+    unsure = Unsure("add_todos", {"items": ["milk"]})
+    chat.expects(supervisor=PLAN, planner=[unsure, "Well.", "Well."], observer=["stay", "stay"])
+    await chat.says("and here is the first thing for you", lang=lang)
+    await chat.says(text, lang=lang)
+    assert await todos(chat) == (["milk"] if is_done else [])
+    chat.script.queues.clear()
+
+
+@pytest.mark.parametrize(
+    ("text", "lang"),
+    [("delete them", "en"), ("please delete them", "en"), ("удаляй", "ru"), ("удали их", "ru"), ("删掉吧", "zh")],
+)
+async def test_a_deed_agrees_to_its_question(chat: Chat, text: str, lang: str) -> None:
+    """The user may answer a deletion's question by ordering the deletion again."""
+    delete = Call("delete_todos", {"numbers": [1, 2]})
+    chat.expects(supervisor=PLAN, planner=[MILK, "Noted.", delete, "Gone."], observer=["stay", "stay"])
+    await chat.says("and here is the first thing for you", "and here is the second thing", lang=lang)
+    await chat.says(text, lang=lang)
+    assert await todos(chat) == []
+    chat.script.queues.clear()

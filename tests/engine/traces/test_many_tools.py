@@ -3,10 +3,10 @@
 import pytest
 from langchain_core.messages import BaseMessage
 
-from agents.toolkit import shelf
+from agents.toolkit import tool_search
 from agents.toolkit.descriptions import Schemas
-from agents.toolkit.shelf import shelves
 from agents.toolkit.speaker import Speakers
+from agents.toolkit.tool_search import tool_searches
 from app.composition import discover
 from app.testing import Chat, told
 from app.testing.script import Asked, Call
@@ -28,16 +28,16 @@ def many_tools(chat: Chat, warehouse: Speakers) -> None:
 
 
 def test_everyday_speakers_have_no_shelf(chat: Chat) -> None:
-    """Only who has too many tools gets a shelf; the others' tools are bound as they are."""
-    crowded = [speaker.name for speaker in chat.speakers if len(speaker.tools) > shelf.MOST_BOUND]
-    assert list(shelves(chat.speakers)) == crowded
+    """Only who has too many tools gets a search; the others' tools are bound as they are."""
+    crowded = [speaker.name for speaker in chat.speakers if len(speaker.tools) > tool_search.MOST_BOUND]
+    assert list(tool_searches(chat.speakers)) == crowded
     assert "supervisor" in crowded
     assert "player" not in crowded
 
 
 def test_models_are_offered_arguments_as_text() -> None:
-    """What a model is shown of `call_tool` has no object without properties, which not every provider takes."""
-    schema = Schemas().of(shelf.call_tool, "en")["function"]["parameters"]
+    """The schema of `call_tool` has no object without properties, which some providers refuse."""
+    schema = Schemas().of(tool_search.call_tool, "en")["function"]["parameters"]
     assert {name: it["type"] for name, it in schema["properties"].items()} == {"name": "string", "args": "string"}
 
 
@@ -130,7 +130,7 @@ def _told(messages: list[BaseMessage]) -> list[str]:
 
 
 def test_the_phrase_for_no_tool_exists() -> None:
-    """A shelf that holds nothing fitting says so in every language."""
+    """A search that finds nothing fitting says so in every language."""
     assert phrase("tools_none", "ru") != phrase("tools_none", "en")
 
 

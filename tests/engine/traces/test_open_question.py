@@ -15,7 +15,7 @@ from agents.toolkit.traits import traits
 from app.assistant import Turn
 from app.assistant.run import config_of
 from app.testing import Chat, told
-from app.testing.script import Call
+from app.testing.script import Call, Line
 from prompts import phrase, prompt
 from tests.support.shop_tools import ASKED, BEGIN, HAT, ask_address
 
@@ -63,7 +63,7 @@ async def test_a_switch_abandons_a_choice(chat: Chat) -> None:
 
 
 async def test_a_question_about_the_options_goes_to_the_dialog(chat: Chat) -> None:
-    """What is no answer and no change of subject is for the dialog, which sees what is on the screen."""
+    """A message that is no answer and no change of subject goes to the dialog, which knows the screen."""
     chat.expects(
         supervisor=BEGIN,
         planner=[Call("choose_order"), "The coat is of wool.", Call("choose_order"), "Sent back."],
@@ -75,6 +75,19 @@ async def test_a_question_about_the_options_goes_to_the_dialog(chat: Chat) -> No
     assert "1. Blue shoes\n2. Red hat\n3. Green coat" in asked.messages[-1].text
     chat.expects(observer=["stay"])
     assert (await chat.says("Then let me see them again", "3")).endswith("planner: Sent back.")
+
+
+async def test_a_form_keeps_what_was_filled_in(chat: Chat) -> None:
+    """After a message in between the user fills in the rest; the form names its kept values."""
+    planner: list[Line] = [Call("ask_address"), "It is of wool.", Call("ask_address"), "Sent there."]
+    chat.expects(supervisor=BEGIN, planner=planner, observer=["stay"] * 2)
+    await chat.says("I want to return something", "street: Elm Street 5", "Is the coat of wool or of cotton?")
+    kept = phrase("form_kept", "en", values=phrase("form_value", "en", label="street", value="Elm Street 5"))
+    trace = await chat.says("Then let me go on with the form")
+    assert trace.endswith(f"breaker: Where shall we fetch it? {kept} [zip]")
+    assert (await chat.says("100")).endswith("planner: Sent there.")
+    [*_, result] = [message for message in await chat.messages("planner") if message.name == "ask_address"]
+    assert "Elm Street 5" in result.text
 
 
 async def test_a_client_of_the_graph_may_resume_it(chat: Chat) -> None:
@@ -116,7 +129,7 @@ async def test_a_choice_is_no_language(chat: Chat) -> None:
 
 
 async def test_a_question_outlives_a_new_name_of_its_dialog(chat: Chat) -> None:
-    """A renamed dialog's question can be answered; what belongs to it is carried over."""
+    """The user can answer a renamed dialog's question; its state is carried over."""
     chat.expects(supervisor=BEGIN, planner=[Call("choose_order")])
     await chat.says("I want to return something")
     planner = replace(chat.speakers.dialogs["planner"], name="organiser", formerly=["planner"])
@@ -152,7 +165,7 @@ async def test_a_question_that_nobody_asks_any_more_is_let_go(chat: Chat, gone: 
 
 
 async def test_unasked_the_question_is_put_again(chat: Chat) -> None:
-    """Who only comes back has not left the question: it is on the screen again and can be answered."""
+    """A user who only comes back has not left the question: it is on the screen again and can be answered."""
     chat.expects(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
     await chat.says("I want to return something")
 

@@ -41,6 +41,7 @@ async def test_ask_offers_and_yes_resumes_with_a_recap(chat: Chat) -> None:
     assert (await chat.state())["dialog"] == "profile"
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("text", ["go on", "Continue", "keep going"])
 async def test_a_bare_continue_takes_up_the_offer(chat: Chat, text: str) -> None:
     """It says yes to what is on offer."""
@@ -123,6 +124,7 @@ async def test_the_supervisor_can_call_a_paused_dialog_back(chat: Chat) -> None:
     assert (state["paused"], state["forms"]) == ([], {"profile": {"experience": "nurse"}})
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("word", ["profile", "Your profile", "PROFILE"])
 async def test_a_helper_can_be_called_by_its_name(chat: Chat, word: str) -> None:
     """A message that is nothing but a helper's name or title needs no decision by a model."""

@@ -24,7 +24,7 @@ BEGIN = Call("get_acquainted", {"brief": "-"})
 
 
 def by(chat: Chat) -> list[str]:
-    """Return what decided who hears the message."""
+    """Return the rule that routed the message."""
     return [event.observer for event in chat.events if isinstance(event, Observed)]
 
 
@@ -121,7 +121,7 @@ async def test_stop_the_timer(chat: Chat) -> None:
 
 @pytest.mark.needs("planner")
 async def test_a_shortcut_that_only_asks_has_written_nothing(chat: Chat) -> None:
-    """Who takes its question back keeps what was written before."""
+    """An undo of its question keeps the write before."""
     await set_two_timers(chat)
 
     chat.expects(planner=[Call("stop_timer"), "They run on."])
@@ -136,8 +136,8 @@ async def test_what_a_shortcut_cannot_answer_a_model_tells(chat: Chat, begin: bo
     if begin:
         chat.expects(supervisor=[BEGIN], profile=["What do you do?"])
         await chat.says("Hi, I have just joined")
-    told_by: dict[str, list[Line]] = {"profile" if begin else "supervisor": ["My clock has stopped."]}
-    chat.expects(**told_by)
+    with_dialog_lines: dict[str, list[Line]] = {"profile" if begin else "supervisor": ["My clock has stopped."]}
+    chat.expects(**with_dialog_lines)
     trace = await chat.says("what time is it?")
 
     assert trace.endswith(f"{'profile' if begin else 'supervisor'}: My clock has stopped.")

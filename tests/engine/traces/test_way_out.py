@@ -14,7 +14,8 @@ from agents.models import Models
 from agents.state import SUPERVISOR, State
 from agents.state.limits import Limits
 from agents.toolkit import traits
-from agents.toolkit.context import Spent
+from agents.toolkit.context import TurnUsage
+from app.assistant import Turn
 from app.testing import Chat, told
 from app.testing.script import Call, Line, Script
 from prompts import phrase
@@ -61,7 +62,7 @@ def weak(request: pytest.FixtureRequest, chat: Chat) -> Chat:
 
 
 def said(chat: Chat) -> list[str]:
-    """Return what the user has read in the last turns."""
+    """Return the texts for the user in the last turns."""
     return [event.text for event in chat.events if isinstance(event, Message)]
 
 
@@ -134,7 +135,7 @@ async def test_a_plain_wish_leads_to_another_dialog(weak: Chat, lang: str, wish:
     ],
 )
 async def test_leave_taking_ends_the_dialog(chat: Chat, lang: str, text: str) -> None:
-    """Where the dialog has asked something, too."""
+    """It also ends a dialog with an open question."""
     chat.expects(supervisor=[ACQUAINT], profile=["What do you do?"])
     await chat.says("Hi", lang=lang)
     assert told(f"""
@@ -155,7 +156,7 @@ async def test_a_goodbye_is_asked_nothing_more(chat: Chat, text: str) -> None:
 
 
 async def test_what_was_interrupted_is_offered_again(chat: Chat) -> None:
-    """Who leaves a dialog comes back to the one before it; "stop" declines that as well."""
+    """A user who leaves a dialog comes back to the one before it; "stop" declines that as well."""
     chat.expects(
         supervisor=[ACQUAINT, "All right."], profile=["What do you do?"], observer=["planner"], planner=["Milk it is."]
     )
@@ -193,7 +194,7 @@ async def test_what_was_interrupted_is_offered_again(chat: Chat) -> None:
     ],
 )
 async def test_an_answer_takes_no_leave(chat: Chat, asked: str, text: str) -> None:
-    """What answers the dialog's question, or says more, is the dialog's to hear."""
+    """An answer to the dialog's question, or a longer message, goes to the dialog."""
     chat.expects(supervisor=[BEGIN], planner=[asked, "Good."], observer=["no", "stay"])
     trace = await chat.says("Plan my week, would you", text)
     assert trace.endswith("planner: Good.")
@@ -211,7 +212,7 @@ async def test_said_twice_it_leaves_whatever_was_asked(chat: Chat) -> None:
 
 
 async def test_an_open_question_stays_unanswered_and_nothing_is_written(chat: Chat) -> None:
-    """A model that asks for a yes again and again is left by the second "stop"; what it wanted is not done."""
+    """The second "stop" leaves a model that asks for a yes again and again; its write is not done."""
     done: list[int] = []
 
     @traits(effect="write", confirm="always")
@@ -240,7 +241,7 @@ async def test_done_answers_two_questions_in_a_row(chat: Chat) -> None:
 
 @pytest.mark.usefixtures("shop")
 async def test_never_mind_leaves_the_question_first(chat: Chat) -> None:
-    """What is on the screen goes away, and the dialog stays; said again, the dialog ends."""
+    """The question leaves the screen, and the dialog stays; said again, the dialog ends."""
     chat.expects(supervisor=[BEGIN], planner=[Call("choose_order"), "As you like."], observer=["stay", "no"])
     await chat.says("Plan my week, would you", "never mind")
     state = await chat.state()
@@ -265,7 +266,7 @@ async def test_an_empty_model_gives_the_message_to_the_supervisor(chat: Chat) ->
 
 
 async def test_the_same_message_tried_again_counts(chat: Chat) -> None:
-    """Who presses "try again" is not kept in the dialog either."""
+    """The button "try again" does not keep the user in the dialog either."""
     chat.expects(supervisor=[BEGIN, "I do it."], planner=[""] * 6)
     await chat.says("Plan my week, would you", id="m")
     assert await holder(chat) == "planner"
@@ -276,7 +277,7 @@ async def test_the_same_message_tried_again_counts(chat: Chat) -> None:
 
 @pytest.mark.parametrize(("is_shared", "keeps"), [(True, "planner"), (False, None)])
 async def test_an_outage_of_all_keeps_the_dialog(chat: Chat, is_shared: bool, keeps: str | None) -> None:
-    """Where every speaker has the same model, nobody else would do better; one of its own may fail alone."""
+    """With one model for all speakers nobody else would do better; a speaker's own model may fail alone."""
     down: list[Line] = [ConnectionError("down")] * 2
     if is_shared:
         chat.expects(everybody=[BEGIN, *down])
@@ -320,8 +321,8 @@ async def test_a_turn_costs_so_many_calls(chat: Chat) -> None:
 
 @pytest.mark.parametrize(("most", "left"), [(100, 0), (101, 17), (0, 17)])
 def test_a_turn_costs_so_many_tokens(most: int, left: int) -> None:
-    """What is read and what is written counts; without a limit only the calls do."""
-    spent = Spent()
+    """Input and output tokens count; without a limit only the calls do."""
+    spent = TurnUsage()
     spent.note(ModelStart(speaker="planner", model="m"))
     spent.note(
         ModelEnd(speaker="planner", model="m", input_tokens=60, output_tokens=40, cached_tokens=50, ms=1, ok=True)
@@ -367,35 +368,44 @@ ANSWERS = {
 }
 
 
-async def guess(chat: Chat, lang: str, question: str, answer: str) -> float:
-    """Return how likely the shipped gate holds it that an answer leaves the profile."""
-    chat.expects(supervisor=[ACQUAINT], profile=[question])
-    await chat.says("Hi", lang=lang)
-    async with chat.assistant() as assistant:
-        values = (await assistant.graph.aget_state({"configurable": {"thread_id": "ann"}})).values
-    state: State = {**values, "heard": {"id": "m", "text": answer, "source": "message"}, "lang": lang}  # type: ignore[typeddict-item]
-    return trained_gate()(scene_of(chat.speakers["profile"], state, chat.speakers)).leaves
-
-
-@pytest.mark.parametrize(("lang", "question", "answer"), [(lang, *row) for lang in ANSWERS for row in ANSWERS[lang]])
-async def test_a_plain_answer_to_a_form_is_spared_the_observer(
-    chat: Chat, lang: str, question: str, answer: str
-) -> None:
-    """All fifteen of fifteen, in each language."""
-    assert await guess(chat, lang, question, answer) < LOW
-
-
-@pytest.mark.parametrize(
-    ("lang", "question", "answer"),
-    [
-        ("en", "Would you like to go on?", "No, thanks I would like to reserve a car there"),
-        ("en", "Is that right?", "Nope... I want to look for a diner"),
-        ("en", "Which skills do you have?", "No, not right now. Get me a salon booking"),
-        ("en", "Which skills do you have?", "no, remind me of the dentist instead"),
-        ("ru", "Продолжим?", "Нет, спасибо, лучше забронируй столик"),
-        ("ru", "Что вы умеете?", "не сейчас, найди мне парикмахера"),
+WISHES = {
+    "en": [
+        ("Would you like to go on?", "No, thanks I would like to reserve a car there"),
+        ("Is that right?", "Nope... I want to look for a diner"),
+        ("Which skills do you have?", "No, not right now. Get me a salon booking"),
+        ("Which skills do you have?", "no, remind me of the dentist instead"),
     ],
-)
-async def test_a_refusal_with_a_wish_reaches_an_observer(chat: Chat, lang: str, question: str, answer: str) -> None:
-    """A bare no is an answer; what it says beside that may be for somebody else."""
-    assert await guess(chat, lang, question, answer) >= LOW
+    "ru": [
+        ("Продолжим?", "Нет, спасибо, лучше забронируй столик"),
+        ("Что вы умеете?", "не сейчас, найди мне парикмахера"),
+    ],
+}
+
+
+async def guesses(chat: Chat, lang: str, pairs: Sequence[tuple[str, str]]) -> dict[str, float]:
+    """Return for each answer to a question how likely the shipped gate holds it that it leaves the profile."""
+    chat.expects(supervisor=[ACQUAINT] * len(pairs), profile=[question for question, _ in pairs])
+    guessed = dict[str, float]()
+    async with chat.assistant() as assistant:
+        for _, answer in pairs:
+            async for _ in assistant.play(Turn(thread=answer, text="Hi", lang=lang)):
+                pass
+            values = (await assistant.graph.aget_state({"configurable": {"thread_id": answer}})).values
+            heard = {"id": "m", "text": answer, "source": "message"}
+            state: State = {**values, "heard": heard, "lang": lang}  # type: ignore[typeddict-item]
+            guessed[answer] = trained_gate()(scene_of(chat.speakers["profile"], state, chat.speakers)).leaves
+    return guessed
+
+
+@pytest.mark.parametrize("lang", ANSWERS)
+async def test_a_plain_answer_to_a_form_is_spared_the_observer(chat: Chat, lang: str) -> None:
+    """All fifteen of fifteen, in each language."""
+    guessed = await guesses(chat, lang, ANSWERS[lang])
+    assert {answer: guess for answer, guess in guessed.items() if guess >= LOW} == {}
+
+
+@pytest.mark.parametrize("lang", WISHES)
+async def test_a_refusal_with_a_wish_reaches_an_observer(chat: Chat, lang: str) -> None:
+    """A bare no is an answer; the words beside a no may be for another speaker."""
+    guessed = await guesses(chat, lang, WISHES[lang])
+    assert {answer: guess for answer, guess in guessed.items() if guess < LOW} == {}

@@ -79,7 +79,7 @@ async def test_a_task(assistant: Assistant, script: Script) -> None:
 
 
 async def test_a_task_is_cancelled(assistant: Assistant, script: Script) -> None:
-    """A cancelled task stops the answer; what was said so far is kept."""
+    """A cancelled task stops the answer; its text so far is kept."""
     script.gates["supervisor"] = Gate(1)
     script.add(supervisor=["One two three four"])
     async with served(assistant) as url, peer(url) as client, peer(url) as other:
@@ -91,6 +91,7 @@ async def test_a_task_is_cancelled(assistant: Assistant, script: Script) -> None
                 cancelled = await other.cancel_task(types.CancelTaskRequest(id=id))
                 break
         assert cancelled.status.state == types.TASK_STATE_CANCELED
+        assert texts(await other.get_task(types.GetTaskRequest(id=id))) == ["One two"]
     assert await script_lines(assistant, "talk") == ["user: count", "supervisor: One two ^C"]
 
 
@@ -126,7 +127,7 @@ async def test_tasks_of_others(assistant: Assistant, script: Script) -> None:
         task = await task_of(shop, await told(shop, "hello"))
         assert (await shop.list_tasks(types.ListTasksRequest())).tasks[0].id == task.id
         assert not (await other.list_tasks(types.ListTasksRequest())).tasks
-        async with httpx.AsyncClient(base_url=url) as nobody:
+        async with httpx.AsyncClient(base_url=url, timeout=300) as nobody:
             card = (await nobody.get("/.well-known/agent-card.json")).json()
             assert "planner" in [skill["id"] for skill in card["skills"]]
             assert card["supportedInterfaces"][0]["url"] == f"{url}/a2a"

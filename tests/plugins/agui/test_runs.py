@@ -18,12 +18,12 @@ from app.assistant import Assistant
 from app.plugins.agui.runs import NewRun, RunWriter
 from app.settings import Settings
 from app.testing.script import Call, Script
-from tests.doors.http.test_client_tools import results
 from tests.doors.http.test_conversations import stopped_lines
 from tests.support.http_door import KEYS, SHOP, by, served
 from tests.support.node import installed, needs_node, node
 from tests.support.scripted_assistant import ROLES, Gate, stage
 from tests.support.shop_tools import with_shop
+from tests.support.user_words import results
 
 EVENT: TypeAdapter[Any] = TypeAdapter(core.Event)
 BEGIN = Call("plan_things", {"brief": "list"})
@@ -151,7 +151,7 @@ async def test_an_interrupt_is_answered(
 
 @pytest.mark.needs("planner")
 async def test_a_question_may_be_left(client: httpx.AsyncClient, script: Script) -> None:
-    """What is no answer is an error of the run; the next message may answer as well, and until then it is asked."""
+    """A wrong answer is an error of the run; the next message may answer as well; until then the question is open."""
     script.add(supervisor=[BEGIN], planner=[*DELETION, "Gone."])
     await run_of(client, asked("r1", "add milk and tea"))
     [interrupt] = (await run_of(client, asked("r2", "delete both")))[-1].outcome.interrupts
@@ -187,7 +187,7 @@ async def test_choices_and_forms(
 
 
 async def test_who_may_run(assistant: Assistant, script: Script) -> None:
-    """A run needs a key; what one key calls a thread is nothing to another, and its name does not leak."""
+    """A run needs a key; one key's name of a thread means nothing to another key, and does not leak."""
     script.add(supervisor=["Hello."])
     async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
         assert (await client.post("/agui", json=asked("r1", "hello"))).status_code == 401
@@ -345,7 +345,7 @@ async def test_a_resume_needs_no_messages(client: httpx.AsyncClient, script: Scr
 @pytest.mark.needs("planner")
 @pytest.mark.parametrize("words", ["yes", "please think of tea"])
 async def test_a_message_beside_an_answer(client: httpx.AsyncClient, script: Script, words: str) -> None:
-    """Who cancels a question and says something is heard, and no word of it is a yes, whatever the run's id."""
+    """A message beside a cancelled question counts, and no word of it is a yes, whatever the run's id."""
     script.add(supervisor=[BEGIN], planner=[*DELETION, "Then so."])
     await run_of(client, asked("r1", "add milk and tea"))
     [interrupt] = (await run_of(client, asked("r2", "delete both")))[-1].outcome.interrupts
@@ -365,7 +365,10 @@ async def test_pages_of_allowed_origins_may_run(assistant: Assistant, script: Sc
     script.add(supervisor="Hello.")
     page, other = {"origin": "https://chat.example.com"}, {"origin": "https://chat.example.com.evil.example"}
     settings = Settings(allowed_origins=(page["origin"],), _env_file=None)
-    async with served(assistant, KEYS, settings=settings) as address, httpx.AsyncClient(base_url=address) as client:
+    async with (
+        served(assistant, KEYS, settings=settings) as address,
+        httpx.AsyncClient(base_url=address, timeout=300) as client,
+    ):
         before = await client.options("/agui", headers={**page, "Access-Control-Request-Method": "POST"})
         assert (before.status_code, before.headers["access-control-allow-origin"]) == (204, page["origin"])
         assert "Authorization" in before.headers["access-control-allow-headers"]

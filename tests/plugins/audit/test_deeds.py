@@ -1,6 +1,7 @@
-"""What operators did is written down: by the name of the key, without the key and without any text."""
+"""The audit log of operators' deeds: with the name of the key, without the key and without any text."""
 
 import httpx
+import pytest
 
 from app.assistant import Assistant
 from app.plugins.audit.log import Audit
@@ -11,14 +12,17 @@ SECRET = "nobody may read this"
 
 
 async def deeds(assistant: Assistant) -> list[tuple[str, ...]]:
-    """Return what was written down, without the times."""
+    """Return the log's entries, without the times."""
     return [deed[1:] for deed in await assistant.services.get(Audit).deeds(1)]
 
 
 async def test_what_operators_do_is_written_down(assistant: Assistant, script: Script) -> None:
     """System messages, sentences, seats and deletions; also what failed, and not what is only read."""
     script.add(supervisor=["Hello."])
-    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, headers=by(OPERATOR)) as client:
+    async with (
+        served(assistant, KEYS) as url,
+        httpx.AsyncClient(base_url=url, headers=by(OPERATOR), timeout=300) as client,
+    ):
         await client.post("/threads/t/turns", json={"text": "hello"})
         await client.put("/threads/t/system_messages", json={"system_messages": [{"content": SECRET}]})
         await client.get("/threads/t/system_messages")
@@ -59,10 +63,14 @@ async def test_the_page_of_seats_is_written_down(
     assert actions == [("http:local", what, "t") for what in ("seat_taken", "seat_said", "seat_left")]
 
 
+@pytest.mark.needs("openai_api")
 async def test_speaking_as_another_is_written_down(assistant: Assistant, script: Script) -> None:
-    """Whoever operates may name anybody, in every form; the entry names the person, once for many messages."""
+    """An operator may name anybody, in every form; the entry names the person, once for many messages."""
     script.add(supervisor=["Hello."] * 3)
-    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, headers=by(OPERATOR)) as client:
+    async with (
+        served(assistant, KEYS) as url,
+        httpx.AsyncClient(base_url=url, headers=by(OPERATOR), timeout=300) as client,
+    ):
         for text in ("hello", SECRET):
             await client.post("/threads/t/turns", json={"text": text, "user": "ann"})
         said = {"model": "dialog-supervisor", "user": "bob", "messages": [{"role": "user", "content": SECRET}]}
@@ -72,9 +80,9 @@ async def test_speaking_as_another_is_written_down(assistant: Assistant, script:
 
 
 async def test_what_is_a_callers_own_is_not(assistant: Assistant, script: Script) -> None:
-    """Who may only talk deletes threads and memory of their own."""
+    """A caller without the operator's scope deletes threads and memory of their own."""
     script.add(supervisor=["Hello."])
-    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, headers=by(SHOP)) as client:
+    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, headers=by(SHOP), timeout=300) as client:
         await client.post("/threads/t/turns", json={"text": "hello"})
         assert (await client.put("/threads/t/seat", json={})).status_code == 403
         assert (await client.delete("/threads/t")).status_code == 200

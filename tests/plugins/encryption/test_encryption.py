@@ -22,10 +22,10 @@ from app.composition import open_assistant
 from app.plugins.encryption.encrypted_file import EncryptedFile, change_key
 from app.settings import Settings
 from tests.support.notification_server import notification_server, session_bus
-from tests.support.places import ROOT
 from tests.support.postgres_server import PostgresServer
 from tests.support.tiny_graph import letter
 from tests.support.until import until
+from tests.support.warm_process import WarmProcess
 from tests.support.worker_fleet import Fleet
 
 KEY, NEW = "a1" * 32, "B2" * 32
@@ -36,7 +36,7 @@ Say = Callable[..., str]
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return where the database of an installation with a key will be."""
+    """Return the future path of the database of an installation with a key."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "talk.db"
     settings = {"LLM_MODEL": "local:rules", "APP_LANG": "en", "DATABASE_URL": f"sqlite:///{path}", "DATABASE_KEY": KEY}
@@ -291,7 +291,7 @@ class TestRekey:
         assert told in capfd.readouterr().err
 
     async def test_a_file_in_use_keeps_its_key(self, path: Path) -> None:
-        """Whoever has it open goes on."""
+        """A process with an open file goes on."""
         url, key = f"sqlite:///{path}", SecretStr(KEY)
         async with EncryptedFile(url, key).open() as memory:
             async with EncryptedFile(url, key).connect() as connection:
@@ -324,13 +324,10 @@ class TestRekey:
         assert await rows(path, NEW) == before
 
 
-def _has_grown(journal: Path, size: int, process: asyncio.subprocess.Process) -> bool:
+def _has_grown(journal: Path, size: int, process: WarmProcess) -> bool:
     assert process.returncode is None
     return journal.exists() and journal.stat().st_size >= size
 
 
-async def _rekeying(path: Path) -> asyncio.subprocess.Process:
-    call = (sys.executable, "-m", "app", "rekey", str(path.parent / "new.key"))
-    return await asyncio.create_subprocess_exec(
-        *call, cwd=ROOT, env=dict(os.environ), stdout=asyncio.subprocess.DEVNULL
-    )
+async def _rekeying(path: Path) -> WarmProcess:
+    return await WarmProcess.start("rekey", str(path.parent / "new.key"), environment=os.environ)

@@ -4,6 +4,7 @@ import hashlib
 import json
 import sqlite3
 from contextlib import closing
+from itertools import zip_longest
 
 import pytest
 
@@ -16,7 +17,8 @@ from app.plugins.lab.cases import Case
 from app.plugins.lab.desk import sitting
 from app.plugins.lab.desk_session import DeskCall
 from app.plugins.lab.folder import lab_folder, written
-from app.plugins.lab.threads import desk_from
+from app.plugins.lab.runs import RunOrder, run_cases
+from app.plugins.lab.threads import desk_from, keep_case, keep_turn
 from app.settings import Settings
 from app.yaml_file import parsed
 
@@ -29,11 +31,11 @@ SAID = (
 )
 
 
-async def talk(settings: Settings) -> None:
-    """Hold a conversation in which each turn writes something."""
+async def talk(settings: Settings, *devices: str) -> None:
+    """Hold a conversation in which each turn writes something, through these doors in turn."""
     async with open_assistant(settings) as assistant:
-        for text in SAID:
-            async for _ in assistant.play(Turn(thread="t1", text=text, user="ann")):
+        for text, device in zip_longest(SAID, devices, fillvalue=""):
+            async for _ in assistant.play(Turn(thread="t1", text=text, user="ann", device=device)):
                 pass
 
 
@@ -96,6 +98,29 @@ async def test_the_desk_goes_on_from_a_turn(settings: Settings) -> None:
         assert any("add milk to my list" in json.dumps(message) for message in desk.wanted.messages)
         with pytest.raises(UsageError, match="begins with a turn"):
             await desk.as_test("en")
+
+
+async def test_what_begins_with_a_turn_has_its_door(settings: Settings) -> None:
+    """Whom tools know by the door they know on the stage, too; where no door was recorded it is the terminal."""
+    await talk(settings, "telegram", "http")
+    async with open_assistant(settings, remote=False, reads=True) as assistant:
+        doors = [(await desk_from(assistant, "t1", turn)).device for turn in (1, 2, 3)]
+        case = lab_folder().read("cases", await keep_turn(assistant, settings, "t1", 2), Case)
+    assert doors == ["telegram", "http", "terminal"]
+    assert case.device == "http"
+
+
+async def test_a_thread_becomes_a_case_that_holds_at_once(settings: Settings) -> None:
+    """The user's data from another thread is there at the beginning of the case; the thread's own results are not."""
+    async with open_assistant(settings) as assistant:
+        for thread, text in (("t0", "add eggs to my list"), *(("t1", text) for text in SAID[::2])):
+            async for _ in assistant.play(Turn(thread=thread, text=text, user="ann")):
+                pass
+        name = await keep_case(assistant, settings, "t1")
+    case = lab_folder().read("cases", name, Case)
+    assert "eggs" in case.turns[0].expect.trace
+    run = await run_cases(settings, {name: case}, RunOrder())
+    assert run.results[0].problems == []
 
 
 def test_the_commands_keep_a_turn(settings: Settings) -> None:

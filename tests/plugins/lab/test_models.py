@@ -8,7 +8,7 @@ from agents.errors import UsageError
 from app.plugins.lab.cases import Case
 from app.plugins.lab.folder import lab_folder
 from app.plugins.lab.runs import RunOrder, run_cases, summaries, table_lines
-from app.plugins.lab.simulation import SimulatedUser, Talks, simulate
+from app.plugins.lab.simulation import SimulatedUser, SimulationPlan, simulate
 from app.settings import Settings
 from prompts import prompt
 from tests.support.odd_provider import Provider
@@ -51,7 +51,10 @@ async def test_a_model_judges(settings: Settings) -> None:
 
 
 async def test_a_model_judges_by_several_criteria(settings: Settings) -> None:
-    """Each line of the criterion is judged by itself, with a score and a reason; good is what meets all of them."""
+    """Each line of the criterion is judged by itself, with a score and a reason; good is what meets all of them.
+
+    Without one it is what the user wanted.
+    """
     data = {"criterion": "It is polite.\n\nIt is short.", "turns": [{"user": "what time is it?"}]}
     said = [
         "yes 8/10: Polite.",
@@ -60,10 +63,12 @@ async def test_a_model_judges_by_several_criteria(settings: Settings) -> None:
         "Well.",
         "yes (10/10)",
         "Yes 9 / 10",
+        "yes",
     ]
     async with Provider.open(*map(completion, said)) as provider:
         own = settings.model_copy(update={"openai_base_url": provider.url})
         run = await run_cases(own, {"x": Case.model_validate(data)}, RunOrder(times=3, judge=MODEL))
+        await run_cases(own, {"x": Case.model_validate({**data, "criterion": ""})}, RunOrder(judge=MODEL))
     assert [(each.model, each.reason) for each in run.results] == [(False, "It is long."), (None, "Well."), (True, "")]
     judgements = [each for result in run.results for each in result.judgements]
     assert [each.criterion for each in judgements[:2]] == ["It is polite.", "It is short."]
@@ -71,15 +76,16 @@ async def test_a_model_judges_by_several_criteria(settings: Settings) -> None:
     assert (judgements[0].reason, judgements[2].reason) == ("Polite.", "7 words of 10 are polite.")
     assert summaries(run)[0]["score"] == "7.4"
     assert "It is polite." in provider.bodies[0]["messages"][1]["content"]
+    assert "what the user wants" in provider.bodies[-1]["messages"][1]["content"]
 
 
 async def test_a_model_plays_a_user(settings: Settings) -> None:
-    """A user with a goal talks until it is done; what the assistant says is shown to the model as data."""
+    """A user with a goal talks until it is done; the model reads the assistant's words as data."""
     user = SimulatedUser(goal="learn the time", temper="in a hurry", model=MODEL)
     lab_folder().write("users", "clock", user)
     async with Provider.open(completion("what time is it?"), completion("[done]")) as provider:
         own = settings.model_copy(update={"openai_base_url": provider.url})
-        outcome = await simulate(own, Talks(talks=1, turns=5))
+        outcome = await simulate(own, SimulationPlan(talks=1, turns=5))
     assert (outcome.turns, outcome.failures) == (1, {})
     first, second = (body["messages"] for body in provider.bodies)
     assert "learn the time" in first[0]["content"]
@@ -93,7 +99,7 @@ async def test_a_model_that_does_not_answer_is_told(settings: Settings) -> None:
     async with Provider.open(b"HTTP/1.1 401 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n") as provider:
         own = settings.model_copy(update={"openai_base_url": provider.url})
         with pytest.raises(UsageError, match="openai:m does not answer"):
-            await simulate(own, Talks(talks=1, turns=1))
+            await simulate(own, SimulationPlan(talks=1, turns=1))
 
 
 def test_a_user_says_something() -> None:

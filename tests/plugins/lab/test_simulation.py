@@ -14,13 +14,13 @@ from app.composition import discover
 from app.plugins.lab.cases import Case, CaseTurn, Expected, ExpectedCall
 from app.plugins.lab.desk_session import DeskCall, reply_of
 from app.plugins.lab.folder import lab_folder
-from app.plugins.lab.pages.runs import NEW
+from app.plugins.lab.pages.runs import sample
 from app.plugins.lab.runs import RunOrder, run_cases, summaries, table_lines
-from app.plugins.lab.simulation import SimulatedUser, Talks, UserWish, simulate
+from app.plugins.lab.simulation import SimulatedUser, SimulationPlan, UserWish, simulate
 from app.plugins.lab.variants import LabVariant
 from app.settings import Settings
 from app.yaml_file import validated
-from prompts import card
+from prompts import card, languages
 from tests.support.rules import RulesModel
 
 LOG = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ async def test_a_failure_becomes_a_case(settings: Settings) -> None:
     """A model that errs is found out; the case has the talk up to there, and passes with a model that does not err."""
     folder = lab_folder()
     folder.write("users", "lister", WRONG)
-    outcome = await simulate(settings, Talks(talks=2, turns=3, keep=True))
+    outcome = await simulate(settings, SimulationPlan(talks=2, turns=3, keep=True))
     assert (outcome.talks, outcome.turns) == (2, 2)
     assert outcome.failures == {"current_time was called": 2}
     [name] = folder.names("cases")
@@ -84,13 +84,13 @@ async def test_a_failure_becomes_a_case(settings: Settings) -> None:
 async def test_the_same_seed_says_the_same(settings: Settings) -> None:
     """A seed fixes what scripted users say; too many talks, and no users, are refused."""
     with pytest.raises(UsageError, match="no simulated user"):
-        await simulate(settings, Talks())
+        await simulate(settings, SimulationPlan())
     lab_folder().write("users", "lister", LISTER)
-    twice = [await simulate(settings, Talks(talks=2, turns=3, seed=7)) for _ in "12"]
+    twice = [await simulate(settings, SimulationPlan(talks=2, turns=3, seed=7)) for _ in "12"]
     assert twice[0].lines() == twice[1].lines()
     for talks in (0, 100_000):
         with pytest.raises(UsageError):
-            validated(Talks, {"talks": talks})
+            validated(SimulationPlan, {"talks": talks})
 
 
 def test_the_command(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
@@ -112,10 +112,10 @@ async def test_two_hundred_talks_with_a_model_that_errs(settings: Settings, monk
     folder = lab_folder()
     for name, user in (("lister", LISTER), ("clerk", CLERK)):
         folder.write("users", name, user)
-    sound = await simulate(settings, Talks(talks=40, turns=6))
+    sound = await simulate(settings, SimulationPlan(talks=40, turns=6))
     with monkeypatch.context() as patch:
         patch.setattr(RulesModel, "answer", erring(RulesModel.answer, every=10))
-        outcome = await simulate(settings, Talks(talks=200, turns=6, keep=True))
+        outcome = await simulate(settings, SimulationPlan(talks=200, turns=6, keep=True))
     assert sound.failures.total() < outcome.failures.total() / 4
     kinds = " ".join(outcome.failures)
     for kind in ("no_such_tool failed", "was not called", "error unavailable", "Wrong arguments"):
@@ -142,8 +142,13 @@ async def test_a_hundred_cases_with_two_sets_of_parameters(settings: Settings) -
     LOG.info("%s", "\n".join(table_lines(run)[:3]))
 
 
-async def test_the_sample_of_the_page_works_at_the_first_click(settings: Settings) -> None:
-    """The user that a new form offers talks without a failure: a wish that is said twice may get the same answer."""
-    lab_folder().write("users", "sample", NEW["users"])
-    outcome = await simulate(settings, Talks(talks=3, turns=8))
-    assert (outcome.turns, outcome.failures) == (24, {})
+@pytest.mark.parametrize("lang", languages())
+async def test_the_samples_of_the_page_work_at_the_first_click(settings: Settings, lang: str) -> None:
+    """The user that a new form offers talks without a failure, in words of the visitor's; so does the case."""
+    lab_folder().write("users", "sample", sample("users", lang))
+    outcome = await simulate(settings, SimulationPlan(talks=2, turns=6))
+    assert (outcome.turns, outcome.failures) == (12, {})
+    case = sample("cases", lang)
+    assert isinstance(case, Case)
+    run = await run_cases(settings, {"sample": case}, RunOrder())
+    assert run.results[0].problems == []

@@ -16,6 +16,7 @@ from app.plugins.lab.threads import TurnView, replay, view
 from app.plugins.lab.variants import LabVariant
 from app.replay.trace_test import test_of as exported_test
 from app.settings import Settings
+from prompts import table
 
 pytestmark = pytest.mark.needs("planner")
 SAID = ("add milk to my list", "what is on my list?", "thanks")
@@ -78,6 +79,19 @@ def test_the_commands_show_and_replay(settings: Settings, capsys: pytest.Capture
     assert command_line.main(["lab", "replay", "--thread", "ann", "--temperature", "hot"]) == 2
 
 
+@pytest.mark.parametrize(("lang", "told"), [("ru", "нити «bob» нет"), ("zh", "没有会话“bob”")])
+def test_a_command_refuses_in_its_language(
+    settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, lang: str, told: str
+) -> None:
+    """That of APP_LANG, as other commands do; also where a model of data is wrong."""
+    monkeypatch.setenv("APP_LANG", lang)
+    assert command_line.main(["lab", "thread", "--thread", "bob"]) == 2
+    assert told in capsys.readouterr().err
+    assert command_line.main(["lab", "run", "--judge", "local:x"]) == 2
+    refused = table("lab/phrases", lang)["refused"]
+    assert f"judge: {refused['judge_of_rules']}" in capsys.readouterr().err
+
+
 def test_the_commands_find_and_note(settings: Settings, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """`lab note` labels a turn, `lab find` finds the thread by it, `lab table` hands cases out and takes them."""
     for thread in ("ann", "bob"):
@@ -105,7 +119,7 @@ def test_the_commands_find_and_note(settings: Settings, capsys: pytest.CaptureFi
 
 
 def test_a_turn_has_its_sources() -> None:
-    """What the answers of a turn cite stands with it, each source once."""
+    """A turn has the sources that its answers cite, each once."""
     cited = [Citation(title="The guide", url="guide.md", number=0, start=start, end=start + 3) for start in (3, 11)]
     line = TranscriptLine("assistant", "research", "So [1] and [1].", 1, "m", 0, {"citations": cited})
     turn = TurnView(number=1, text="why?", answers=[line], record=Record(), is_kept=False)

@@ -1,4 +1,4 @@
-"""Who loses the lock of a thread writes no more, and who is frozen loses it to those who wait."""
+"""A process without its thread's lock writes no more, and a frozen one loses the lock to those that wait."""
 
 import asyncio
 import os
@@ -119,7 +119,7 @@ async def test_a_process_with_much_to_do_keeps_its_locks(memory: Memory) -> None
 
 
 async def test_a_lost_connection_ends_the_lease(url: str, memory: Memory) -> None:
-    """What comes after it in the same turn is refused; the next turn finds everything open again."""
+    """Later writes of the same turn are refused; the next turn finds everything open again."""
     async with memory.locks.hold("t"):
         await memory.transcript.accept(letter("m1"))
         await asyncio.to_thread(end_sessions, url, "true")
@@ -130,6 +130,17 @@ async def test_a_lost_connection_ends_the_lease(url: str, memory: Memory) -> Non
             await memory.ledger.take_back("anything")
     async with memory.locks.hold("t"):
         await memory.transcript.close(letter("m1"), "done", 1, [reply("there")])
+    assert [line.text for line in await memory.transcript.lines("t")] == ["hello", "there"]
+
+
+async def test_a_server_that_restarts_between_turns_costs_no_turn(url: str, memory: Memory) -> None:
+    """Connections that it has ended while nothing was asked of them are opened anew, those that only read too."""
+    await memory.transcript.accept(letter("m1"))
+    await memory.transcript.lines("t")
+    await asyncio.to_thread(end_sessions, url, "true")
+    async with memory.locks.hold("t"):
+        await memory.transcript.close(letter("m1"), "done", 1, [reply("there")])
+    await asyncio.to_thread(end_sessions, url, "true")
     assert [line.text for line in await memory.transcript.lines("t")] == ["hello", "there"]
 
 
@@ -150,7 +161,7 @@ async def test_a_transaction_is_not_continued_on_a_new_connection(url: str, memo
 
 
 async def test_a_server_that_starts_again_is_found_again(memory: Memory, postgres_server: PostgresServer) -> None:
-    """What was committed is there; the next message is taken."""
+    """Committed data is there; the next message is accepted."""
     await memory.transcript.accept(letter("m1"))
     await asyncio.to_thread(postgres_server.kill)
     with pytest.raises(DatabaseError):
@@ -174,7 +185,7 @@ async def test_another_process_waits_for_the_thread(url: str, memory: Memory) ->
 
 
 async def test_a_frozen_process_loses_the_thread(url: str, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever waits for it takes it over; when the frozen process wakes, it writes nothing."""
+    """A waiting process takes it over; when the frozen process wakes, it writes nothing."""
     monkeypatch.setattr(locks, "FROZEN", 2.0)
     async with another_process(url) as process:
         assert process.stdin is not None

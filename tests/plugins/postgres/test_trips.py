@@ -1,4 +1,4 @@
-"""How often a turn goes to the server."""
+"""The number of a turn's trips to the server."""
 
 import pytest
 
@@ -14,4 +14,4 @@ async def test_an_ordinary_turn_goes_seldom_to_its_server(
     """It makes the same trips and transactions as with a file."""
     found = await costs(postgres_server.fresh(), noted(LeasedConnection, monkeypatch))
     assert found["go on"] == (9, 22, 3)
-    assert found["put milk"] == (18, 40, 8)
+    assert found["put milk"] == (18, 44, 8)

@@ -26,12 +26,12 @@ TALK = (
     *("hello", "remind me tomorrow at 9 to call mum", "delete all my reminders", "1"),
     *("forget everything about me", "yes", "remind me tomorrow at 8 to sleep"),
 )
-SIZES = {"threads": 12, "turns": 3, "kills": 6, "server_kills": 1, "freezes": 1}
+SIZES = {"workers": 2, "threads": 8, "turns": 3, "kills": 3, "server_kills": 1, "freezes": 1}
 
 
 @pytest.fixture
 def fresh(postgres_server: PostgresServer) -> Callable[[], str]:
-    """Return what makes empty places."""
+    """Return the maker of empty databases."""
     return postgres_server.fresh
 
 
@@ -62,7 +62,7 @@ def lasting(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def said(events: list[dict[str, Any]]) -> list[str]:
-    """Return what was said."""
+    """Return the texts of the answer."""
     return [event["text"] for event in events if event["type"] == "message"]
 
 
@@ -80,7 +80,7 @@ async def test_a_conversation_is_the_same(fresh: Callable[[], str]) -> None:
 
 
 async def test_an_answer_is_streamed_and_stopped(fresh: Callable[[], str], provider: Provider) -> None:
-    """It comes word by word, and any door can stop it; what was shown is kept."""
+    """It comes word by word, and any door can stop it; its shown part is kept."""
     fleet = before(provider, fresh())
     async with fleet.command("worker"), fleet.door() as client, fleet.door() as other:
         asking = client.stream(

@@ -43,9 +43,9 @@ def service(chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Open
     return serving
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def library_port() -> Iterator[int]:
-    """Run the library on a port of loopback, once for the tests of a module; its sessions count for themselves."""
+    """Run the library on a port of loopback, once for all tests; its sessions count for themselves."""
     port = free_port()
     command = [sys.executable, "-m", "tests.plugins.remote_tools.mcp_server", "http", str(port)]
     process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "SHELF": "A1"})

@@ -2,7 +2,6 @@
 
 import copy
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from app.composition.served_tools import with_served_tools
 from app.extensions import plugins
 from tests.plugins.remote_tools.remote_files import example, opened, shop
 from tests.support.places import ROOT
+from tests.support.warm_python import run_python
 
 pytestmark = pytest.mark.needs("planner")
 
@@ -34,7 +34,7 @@ def tool(body: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def puts(name: str, /, **fields: Any) -> Break:
-    """Return how a tool of a file is given other fields."""
+    """Return the function that gives a file's tool other fields."""
     return lambda body: tool(body, name).update(fields)
 
 
@@ -136,7 +136,7 @@ async def test_a_fault_is_named(tmp_path: Path, fault: str) -> None:
 
 @pytest.mark.parametrize("text", ["a: [", "- 1", "", "!!python/object/apply:os.getpid []", "tools: []"])
 async def test_a_file_that_is_none_is_named(tmp_path: Path, text: str) -> None:
-    """What is no YAML, or YAML of something else, is a fault of one line; nothing in it is run."""
+    """A file without YAML, or with YAML of another kind, is a fault of one line; nothing in it is run."""
     with pytest.raises(ConfigError, match=r"remote_tools\.yaml: [^\n]+$"):
         async with opened(tmp_path, discover()[0], http=text):
             pass
@@ -185,8 +185,7 @@ def test_check_lists_remote_tools(tmp_path: Path, broken: bool) -> None:
     }
 
     def run(*command: str) -> subprocess.CompletedProcess[str]:
-        whole = [sys.executable, "-m", "app", *command]
-        return subprocess.run(whole, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        return run_python("app", *command, folder=ROOT, environment=environment)
 
     checked = run("check")
     assert checked.returncode == (2 if broken else 0)

@@ -139,8 +139,8 @@ FORKS: dict[str, Any] = {
 @pytest.mark.parametrize("fork", FORKS)
 @pytest.mark.parametrize("root", FORKS)
 def test_references_make_no_schema_endless(root: str, fork: str) -> None:
-    """Each of fifty schemas names the next one twice, and the last one the first: what is shown stays small."""
-    names = {f"d{n}": {"$ref": f"#/$defs/d{(n + 1) % 50}"} for n in range(50)}
+    """Each of twenty schemas names the next one twice, and the last one the first: what is shown stays small."""
+    names = {f"d{n}": {"$ref": f"#/$defs/d{(n + 1) % 20}"} for n in range(20)}
     schema = {
         **FORKS[root](names["d0"]),
         "properties": names,
@@ -195,6 +195,6 @@ async def test_a_changed_tool_waits_for_the_operator(changed: Tool, tmp_path: Pa
 
 
 def test_words_of_the_operator_are_no_change() -> None:
-    """What the file says in place of the server may change there."""
+    """The file's own words in place of the server's may change."""
     described = ServerTool.model_validate({"description": "Find a book."})
     assert fingerprint(offered("Find."), described) == fingerprint(offered("Find! Now!"), described)

@@ -1,4 +1,4 @@
-"""`ring` as a process: 200 reminders over restarts and kills, each shown once."""
+"""`ring` as a process: 80 reminders over restarts and kills, each shown once."""
 
 import os
 import random
@@ -17,8 +17,8 @@ from tests.support.until import moment, until
 from tests.support.warm_process import WarmProcess
 
 pytestmark = pytest.mark.slow
-REMINDERS = 200
-KILL_EVERY = 15
+REMINDERS = 80
+KILL_EVERY = 12
 """After so many of them were shown a service is killed."""
 
 

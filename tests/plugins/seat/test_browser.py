@@ -8,9 +8,11 @@ from playwright.async_api import expect
 from app.assistant import Assistant
 from app.plugins.seat.seats import Seats
 from app.testing.script import Script
-from tests.doors.http.page.test_browser import DESKTOP, PHONE, browsing, is_sound, picture, say, too_small
+from tests.support.browser import DESKTOP, PHONE, browsing, is_sound, picture, say, too_small
+from tests.support.browser import assistant as assistant
+from tests.support.chromium import IN_BROWSER
 
-pytestmark = [pytest.mark.slow]
+pytestmark = [pytest.mark.slow, pytest.mark.needs("page"), *IN_BROWSER]
 RING = """() => { window.Notification = class extends EventTarget {
     constructor(title, more) { super(); document.body.dataset.rang = more.body; }
     static permission = "granted"; static requestPermission = async () => "granted"; }; }"""
@@ -83,11 +85,12 @@ async def test_on_a_phone_in_russian(assistant: Assistant, script: Script) -> No
         await say(page, "/person лампа")
         await expect(page.locator("#log")).to_contain_text("/person back")
         await page.goto(re.sub("/talk.*", "/seat", page.url))
-        await page.locator("header").get_by_role("button", name="Место оператора").click()
+        await expect(page.locator("#drawer").get_by_role("link", name="лампа не горит")).to_be_in_viewport()
         await expect(page.locator("#drawer")).to_contain_text("Ждут: 1")
         await is_sound(page)
         assert await too_small(page) == []
         await page.locator("#drawer").get_by_role("link", name="лампа не горит").click()
+        await expect(page.locator("header [data-count='1']")).to_be_visible()
         await page.get_by_role("button", name="Взять разговор").click()
         await expect(page.get_by_label("Заметка для ассистента")).to_be_visible()
         await is_sound(page)

@@ -1,4 +1,4 @@
-"""A person in the assistant's place around processes that are killed at any statement to the database."""
+"""A person in the assistant's place around processes that are killed before any commit."""
 
 import shutil
 from collections.abc import AsyncIterator
@@ -6,7 +6,6 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from agents.errors import UsageError
 from app.assistant import Assistant
@@ -29,10 +28,10 @@ WHOLE = [
     "user: thank you",
     BACK,
 ]
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = pytest.mark.slow
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
+@pytest.fixture
 async def desk() -> AsyncIterator[Driver]:
     """Start a driver of processes at a desk."""
     async with Driver.start("tests.plugins.seat.killable_seat") as started:
@@ -72,7 +71,7 @@ async def test_a_step_that_is_killed_is_done_once(tmp_path: Path, desk: Driver, 
         if not outcome.killed:
             break
         assert at < MOST_STEPS
-    assert at > 3
+    assert at > 1
 
 
 async def again(assistant: Assistant, wanted: Request) -> None:
@@ -84,7 +83,7 @@ async def again(assistant: Assistant, wanted: Request) -> None:
 
 
 async def shown(assistant: Assistant) -> list[str]:
-    """Return what a door shows of the person's words."""
+    """Return the person's words that a door shows."""
     rings: list[Ring] = []
 
     async def show(ring: Ring) -> None:

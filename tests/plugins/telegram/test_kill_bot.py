@@ -24,8 +24,8 @@ from tests.support.scripted_assistant import ROLES, stage
 from tests.support.telegram_server import BOT, BotApi
 
 SEED = int(os.environ.get("BOT_SEED", "14"))
-KILLS, EACH = int(os.environ.get("BOT_KILLS", "30")), int(os.environ.get("BOT_UPDATES", "15"))
-"""How often the slow run kills, and how many updates each person brings."""
+KILLS, EACH = int(os.environ.get("BOT_KILLS", "12")), int(os.environ.get("BOT_UPDATES", "8"))
+"""The number of kills of the slow run, and of updates of each person."""
 HINT, EDITED = sentence("telegram/phrases", "only_text", "en"), sentence("telegram/phrases", "edited", "en")
 HELLO = sentence("telegram/phrases", "group_hello", "en", name="sue_bot")
 STOP = sentence("telegram/phrases", "stop", "en")
@@ -33,7 +33,7 @@ STOP = sentence("telegram/phrases", "stop", "en")
 
 @dataclass
 class Outcome:
-    """What is shown and what is stored after all."""
+    """The shown and the stored state at the end."""
 
     kills: Kills
     chats: BusyChats
@@ -42,7 +42,7 @@ class Outcome:
 
     @classmethod
     async def read(cls, kills: Kills, chats: BusyChats) -> "Outcome":
-        """Read what is stored; nothing may be left to do."""
+        """Read the stored state; nothing may be left to do."""
         async with stage(kills.path, Script().models(ROLES)) as assistant:
             assert await assistant.memory.updates.open(door_of(BOT["id"])) == []
             threads = [info.thread for info in await assistant.threads()]
@@ -111,7 +111,7 @@ def _answered(message: dict[str, Any]) -> int | None:
 
 
 def _labels(message: dict[str, Any]) -> Iterator[str]:
-    """Yield what stands on a message's buttons."""
+    """Yield the labels of a message's buttons."""
     for row in message.get("reply_markup", {}).get("inline_keyboard", []):
         yield from (button["text"] for button in row)
 
@@ -130,7 +130,7 @@ async def killed_bot(path: Path, kills: int, each: int) -> Outcome:
 
 @pytest.mark.slow
 async def test_a_bot_that_is_killed_often(tmp_path: Path) -> None:
-    """Thirty kills, fifteen updates each; `BOT_KILLS` and `BOT_UPDATES` ask for other numbers."""
+    """Twelve kills, eight updates each; `BOT_KILLS` and `BOT_UPDATES` ask for other numbers."""
     begun = asyncio.get_running_loop().time()
     outcome = await killed_bot(tmp_path / "bot.db", KILLS, EACH)
     seconds = asyncio.get_running_loop().time() - begun

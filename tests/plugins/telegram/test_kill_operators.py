@@ -96,7 +96,7 @@ async def world() -> AsyncIterator[BotApi]:
         yield api
 
 
-@pytest.mark.parametrize("killed", ["take", "answer", "back"])
+@pytest.mark.parametrize("killed", ["take", "back"])
 async def test_an_operators_step_that_is_killed(tmp_path: Path, world: BotApi, killed: str) -> None:
     """Nothing is lost, and nothing is done twice; only what Telegram has shown may be shown again."""
     path, steps = tmp_path / "bot.db", ["take", "answer", "back"]

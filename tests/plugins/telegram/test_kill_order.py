@@ -22,13 +22,13 @@ from tests.support.scripted_assistant import ROLES, stage
 from tests.support.telegram_server import BotApi
 
 SEED = int(os.environ.get("BOT_SEED", "14"))
-KILLS, EACH = 30, 34
-"""How often the process is killed, and how many updates each of six people brings: 204 in all."""
+KILLS, EACH = 12, 14
+"""The number of kills, and of updates of each of six people: 84 in all."""
 ADMIN = next(person.user for person in PEOPLE if person.chat == GROUP)
 COMMANDS = ("/go", "/undo", "/new")
 STOPPED = sentence("telegram/phrases", "stopped", "en")
 GREETED = "(speaks)"
-"""What stands for a turn in which the user says nothing."""
+"""The sign of a turn without a user's message."""
 
 
 @dataclass
@@ -44,7 +44,7 @@ class MixedChats:
     number: int = 0
 
     def doings(self, each: int) -> list[Callable[[], None]]:
-        """Return what everybody does, so many updates each, in the order of chance."""
+        """Return everybody's actions, so many updates each, in random order."""
         people = [person for person in PEOPLE for _ in range(each)]
         self.chance.shuffle(people)
         return [lambda person=person: self._do(person) for person in people]  # type: ignore[misc]
@@ -103,7 +103,7 @@ async def entries_of(assistant: Assistant, thread: str, user: int, lines: list[T
 
 @pytest.mark.slow
 async def test_texts_and_commands_keep_their_order(tmp_path: Path) -> None:
-    """Private chats in every busy mode and a group, sixty kills: nothing is lost, done twice or out of order."""
+    """Private chats in every busy mode and a group, twelve kills: nothing is lost, done twice or out of order."""
     chance, world = random.Random(SEED), BotApi()
     world.chats.admins[GROUP] = [ADMIN]
     chats = MixedChats(world, chance)

@@ -1,4 +1,4 @@
-"""What is kept of a person, in Telegram: the talk in pages, all of it as a document, and how long it stays."""
+"""A person's stored data in Telegram: the talk in pages, all of it as a document, and the time it stays."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,7 @@ Reminders = pytest.importorskip("dialogs.planner.store").Reminders
 
 
 def documents(world: BotApi, chat: int) -> list[str]:
-    """Return what stands in the documents that a chat was sent."""
+    """Return the texts of the documents in a chat."""
     sent = [call for method, call in world.calls if method == "sendDocument" and call["chat_id"] == chat]
     return [call["document"].decode() for call in sent]
 
@@ -56,7 +56,7 @@ async def test_a_long_talk_is_shown_in_pages(door: Open, world: BotApi) -> None:
 
 
 async def test_a_short_talk_needs_no_pages(door: Open, world: BotApi) -> None:
-    """What fits is shown whole, without buttons."""
+    """A short talk is shown whole, without buttons."""
     async with door(Echo().models(ROLES)) as telegram:
         world.says(ANN, "a word")
         await world.until_sent(ANN, 1)
@@ -74,12 +74,13 @@ async def test_all_that_is_kept_is_handed_out(door: Open, world: BotApi) -> None
         world.says(ANN, "my first words")
         await world.until_sent(ANN, 1)
         await world.until(lambda: not telegram.chats.busy)
+        begun = datetime.now(UTC)
         world.says(ANN, "/export")
         world.says(ANN, "/export json")
         world.says(ANN, "/export xml")
         texts = await world.until_sent(ANN, 6)
-    name = f"export-{datetime.now(UTC):%Y-%m-%d}"
-    assert {f"{name}.md", f"{name}.json"} <= {*texts}
+    names = {f"export-{day:%Y-%m-%d}.{kind}" for day in (begun, datetime.now(UTC)) for kind in ("md", "json")}
+    assert len(names & {*texts}) == 2
     assert "There is /export" in texts[-1]
     readable, data = documents(world, ANN)
     for text in ("a nurse", "[x] milk", "dentist", "Europe/Berlin", "> my first words"):
@@ -93,7 +94,7 @@ async def test_all_that_is_kept_is_handed_out(door: Open, world: BotApi) -> None
 
 
 async def test_in_a_group_it_goes_to_its_owner(door: Open, world: BotApi) -> None:
-    """The group reads where it went, and nothing of it; who has no chat with the bot is told how to open one."""
+    """The group reads where it went, and nothing of it; a person without a chat with the bot reads how to open one."""
     async with door(Echo().models(ROLES)) as telegram:
         await keep(telegram)
         world.says(GROUP, "/export@sue_bot", user=ANN)
@@ -108,7 +109,7 @@ async def test_in_a_group_it_goes_to_its_owner(door: Open, world: BotApi) -> Non
 
 @pytest.mark.needs("profile")
 async def test_privacy_is_told_in_the_readers_language(door: Open, world: BotApi) -> None:
-    """What is kept, for how long, and the commands that show and delete it."""
+    """The reply names the stored data, its time, and the commands that show and delete it."""
     async with door():
         world.says(ANN, "/privacy", writer={"language_code": "ru"})
         [text] = await world.until_sent(ANN, 1)

@@ -31,12 +31,12 @@ def _json(value: Any) -> str:
 @pytest.fixture
 async def call(world: BotApi) -> AsyncIterator[Caller]:
     """Call a method of the server."""
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(timeout=300) as client:
         yield Caller(client, world.url)
 
 
 async def test_edits_change_what_is_shown(world: BotApi, call: Caller) -> None:
-    """A message is changed in its place; what is unchanged, gone or somebody else's is refused."""
+    """A message is changed in its place; an edit of an unchanged, deleted or foreign one is refused."""
     message = await call("sendMessage", chat_id=ANN, text="…")
     place = {"chat_id": ANN, "message_id": message["message_id"]}
     await call("editMessageText", **place, text="done")
@@ -67,7 +67,7 @@ async def test_no_draft_in_a_group() -> None:
     """A draft is for private chats; a test whose bot sends one elsewhere fails at its end."""
 
     async def misbehave() -> None:
-        async with (world := BotApi()).serving(), httpx.AsyncClient() as client:
+        async with (world := BotApi()).serving(), httpx.AsyncClient(timeout=300) as client:
             refused = await Caller(client, world.url)("sendMessageDraft", chat_id=GROUP, draft_id=7, text="x")
             assert refused[0] == 400
 

@@ -49,7 +49,7 @@ def post(port: int) -> Post:
     async def posted(body: Any, *, path: str = PATH, secret: str | None = SECRET, method: str = "POST") -> int:
         headers = {b"X-Telegram-Bot-Api-Secret-Token": secret.encode()} if secret is not None else {}
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with httpx.AsyncClient(trust_env=False, timeout=300) as client:
             answer = await client.request(method, f"http://127.0.0.1:{port}{path}", content=content, headers=headers)
         return answer.status_code
 
@@ -101,7 +101,7 @@ async def test_nobody_else_is_heard(door: Open, world: BotApi, hook: dict[str, s
 async def test_what_a_connection_may_take_is_bounded(
     door: Open, world: BotApi, hook: dict[str, str], post: Post, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A head that has no end is refused; who sends nothing, or stops in a head or a body, is hung up on."""
+    """A head without an end is refused; a client that sends nothing, or stops in a head or a body, is cut off."""
     monkeypatch.setattr("app.plugins.telegram.updates.webhook.MOST_REQUESTS", 4)
     async with door(Echo().models(ROLES), **hook):
         head = f"POST {PATH} HTTP/1.1\r\nhost: us\r\n{SECRET_HEADER}: {SECRET}\r\ncontent-length: 9\r\n"
@@ -180,7 +180,7 @@ async def test_path_and_secret_are_made(door: Open, world: BotApi, port: int, po
 
 
 def failing(take: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what fails once, as a full disk does."""
+    """Return a function that fails once, like a full disk."""
     calls: list[int] = []
 
     async def once(*args: Any) -> Any:

@@ -30,7 +30,7 @@ from tests.support.telegram_server import BOT, TOKEN, BotApi
 
 SECRET, HOOK = "a-secret-of-ours-0", "/hooks/sue"
 AGAIN = 0.2
-"""How often an update is brought a second time, as Telegram does when it has not heard our answer."""
+"""The share of updates that come a second time, as from Telegram without our answer."""
 AT_ONCE = 3
 """Messages of a chat that wait for their answers at the same time."""
 
@@ -70,7 +70,7 @@ class WebhookChaos(WorkerChaos):
                 bot = ServiceBot(TOKEN, self._world.url)
                 async with (
                     service.open_door(assistant, bot, settings, own),
-                    httpx.AsyncClient(trust_env=False) as self._http,
+                    httpx.AsyncClient(trust_env=False, timeout=300) as self._http,
                 ):
                     await self._world.until(lambda: self._world.chats.webhook)
                     yield assistant

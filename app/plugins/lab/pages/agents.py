@@ -9,10 +9,11 @@ from fastapi.responses import HTMLResponse
 
 import observers
 from agents.events import trace
+from agents.toolkit.descriptions import texts_of
 from app.agent_file import AgentFile
 from app.doors.http.answers import Answers
-from app.doors.http.page.conversation import Conversation
-from app.doors.http.page.router import add_talk
+from app.doors.http.pages.conversation import Conversation
+from app.doors.http.pages.talk import add_talk
 from app.mocks import Mock
 from app.plugins.lab.agents import agent_of, available_tools
 from app.plugins.lab.drawing import drawing
@@ -33,7 +34,8 @@ async def agent(visit: Visiting, name: AgentName = "", version: int = 0) -> str:
         "agents/one",
         file=name,
         agent=visit.workshop.read(name, version) if name else NEW,
-        tools=available_tools(),
+        tools=(tools := available_tools()),
+        about={it.name: texts_of(it, visit.lang)[0] or it.description for own in tools.values() for it in own},
         observers=sorted(observers.discover(languages())),
         log=log,
     )
@@ -43,6 +45,7 @@ async def agent(visit: Visiting, name: AgentName = "", version: int = 0) -> str:
 async def save(visit: Visiting, form: Nested) -> Response:
     """Keep an agent as its next version; a mock that it has already stays as it is there."""
     workshop, name = visit.workshop, str(form.get("file", ""))
+    await visit.check_model(str(form.get("model", "")), "model")
     own = workshop.read(name).mocks if name in workshop.names() else ()
     by_tool = {mock.tool: mock for mock in (*visit.folder.every("mocks", Mock).values(), *own)}
     workshop.save(name, agent_of(form, [mock for tool, mock in by_tool.items() if tool in form.get("mock", ())]))
@@ -59,7 +62,7 @@ async def share(visit: Visiting, file: Text, *, take_back: Annotated[bool, Form(
 
 @router.post("/lab/agent/delete")
 async def delete(visit: Visiting, file: Text) -> Response:
-    """Delete an agent with all that is kept of it."""
+    """Delete an agent with all its files."""
     # The page asks for news of the trial until it is left, and would open it anew.
     async with visit.deed("agent_deleted", about=file), visit.benches.trials.closed((visit.visitor.holder, file)):
         visit.workshop.delete(file)
@@ -68,7 +71,7 @@ async def delete(visit: Visiting, file: Text) -> Response:
 
 @router.get("/lab/agent/changes")
 def changes(visit: Visiting, name: AgentName, old: int, new: int) -> str:
-    """Show in what two versions differ."""
+    """Show the differences of two versions."""
     return visit.draw("changes", lines=visit.workshop.changes(name, old, new))
 
 
@@ -93,7 +96,7 @@ add_talk(router, "/lab/trial/{agent}", conversation)
 async def live_trace(
     visit: Visiting, talk: Annotated[Conversation, Depends(conversation)], agent: str, seen: int = -1
 ) -> Response:
-    """Show the trace of the talk so far, and the nodes that run; nothing if that is seen already."""
+    """Show the trace of the talk so far, and the nodes that run; nothing if the page shows them already."""
     answers = talk.answers.kept_of(THREAD)
     events = [event for answer in answers for event in answer.events]
     if len(events) == seen:

@@ -1,4 +1,4 @@
-"""The pages on threads: the list, one thread, its state at each kept turn, a test of it, and the same replayed."""
+"""The pages on threads: the list, one thread, its state at each kept turn, its trace test, and its replay."""
 
 from typing import Annotated, get_args
 from urllib.parse import quote, urlencode
@@ -29,7 +29,7 @@ def address_of(thread: str) -> str:
 
 @router.get("/lab/threads")
 async def threads(visit: Visiting, query: Annotated[ThreadQuery, Query()]) -> str:
-    """List the threads that are wanted, the latest first."""
+    """List the threads that match the query, the latest first."""
     page = await ThreadSearch(visit.assistant, query).page()
     rows = [(address_of(info.thread), info, first_line(info)) for info in page.rows]
     wanted = {name: value for name, value in query.model_dump(exclude_defaults=True).items() if name != "before"}
@@ -55,7 +55,7 @@ async def state(visit: Visiting, name: Name, turn: int) -> str:
 
 @router.post("/lab/thread/note")
 async def write_note(visit: Visiting, name: Text, message: Text, labels: Text = "", text: Text = "") -> str:
-    """Keep what the visitor notes of a turn."""
+    """Keep the visitor's note on a turn."""
     if await visit.assistant.message(name, message) is None:
         raise HTTPException(404)
     own = dict.fromkeys(" ".join(label.split()) for label in labels.split(",") if label.strip())
@@ -78,7 +78,7 @@ async def back(visit: Visiting, name: Text, turn: Number) -> Response:
 
 @router.post("/lab/thread/case")
 async def as_case(visit: Visiting, name: Text, turn: Number) -> Response:
-    """Keep one turn as a case that begins where the turn began."""
+    """Keep one turn as a case, with the state at its beginning."""
     return led_to(f"/lab/case?name={await keep_turn(visit.assistant, visit.settings, name, turn)}")
 
 
@@ -100,7 +100,8 @@ async def as_trace_test(visit: Visiting, name: Name, download: bool = False) -> 
 
 @router.post("/lab/thread/replay")
 async def replayed(visit: Visiting, form: Nested) -> str:
-    """Say the same to another model, and show both traces side by side."""
+    """Play the thread's messages with another model, and show both traces side by side."""
     variant = validated(LabVariant, form.get("variant", {}))
+    await visit.check_model(variant.model, "variant", "model")
     records = await visit.assistant.records(str(form.get("name", "")))
     return visit.draw("replayed", turns=await replay(visit.settings, records, variant))

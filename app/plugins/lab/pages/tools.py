@@ -27,12 +27,12 @@ from app.plugins.lab.pages.visit import FileName, LabVisit, Nested, Text, Visiti
 from app.plugins.lab.played_turn import play
 from app.plugins.lab.threads import keep_mocks
 from app.plugins.lab.variants import LabVariant, staged_as
-from app.presentation.tool_card import cards
+from app.presentation.tool_card import cards, openings_by_dialog
 from prompts import FALLBACK, languages, prompt
 
 router = new_router()
 MOST_TRIED = 10
-"""Messages that a prompt is tried with."""
+"""The most messages in a trial of a prompt."""
 PAGE_OF: Mapping[TextKind, str] = {"card": "tool", "prompt": "prompt"}
 ToolName = Annotated[str, Query(max_length=64)]
 # A browser ends lines with a carriage return, too.
@@ -41,7 +41,7 @@ CardText = Annotated[str, Form(), AfterValidator(lambda text: text.replace("\r",
 
 @router.get("/lab/tools")
 def tools(visit: Visiting) -> str:
-    """List the cards of tools, the prompts of dialogs, and who has changed some for everybody."""
+    """List the cards of tools, the prompts of dialogs, and the changes that were made live."""
     speakers = visit.assistant.speakers
     every_card = cards(speakers, languages())
     return visit.page("tools", cards=every_card, prompts=editable(speakers), changes=changes_of(visit.folder))
@@ -62,7 +62,8 @@ def shown_prompt(visit: Visiting, name: ToolName, lang: ToolName) -> str:
     """Show the prompt of a dialog to be edited."""
     if name not in editable(visit.assistant.speakers) or lang not in languages():
         raise HTTPException(404)
-    return _text_page(visit, "prompt", name, lang, card=None)
+    sample = openings_by_dialog(visit.assistant.speakers, lang).get(name, "")
+    return _text_page(visit, "prompt", name, lang, card=None, sample=sample)
 
 
 def _text_page(visit: LabVisit, kind: TextKind, name: str, lang: str, **facts: object) -> str:
@@ -73,7 +74,7 @@ def _text_page(visit: LabVisit, kind: TextKind, name: str, lang: str, **facts: o
 
 @router.post("/lab/prompt/try")
 async def try_prompt(visit: Visiting, name: Text, lang: Text, said: Text, text: CardText = "") -> str:
-    """Say something to everybody with the prompt on the page, on an empty database."""
+    """Play messages with the prompt on the page, on an empty database."""
     check_text(visit.assistant.speakers, "prompt", name, lang, text)
     roles = {FALLBACK: prompt(f"{name}/prompt", FALLBACK), lang: text}
     lines = [line.strip() for line in said.splitlines() if line.strip()][:MOST_TRIED]
@@ -83,7 +84,7 @@ async def try_prompt(visit: Visiting, name: Text, lang: Text, said: Text, text: 
 
 @router.post("/lab/tool/effect")
 async def show_effect(visit: Visiting, name: Text, lang: Text, text: CardText = "") -> str:
-    """Show which requests the card on the page finds, and which it no longer does."""
+    """Show the requests that find the card on the page, and those that no longer do."""
     queries = await queries_of(visit.assistant, visit.folder)
     changes = await asyncio.to_thread(effect, visit.assistant.speakers, name, lang, text, queries)
     return visit.draw("effect", name=name, effect=changes)
@@ -99,7 +100,7 @@ async def save_text(
     text: CardText = "",
     live: Annotated[bool, Form()] = False,
 ) -> Response:
-    """Keep a text as a draft in the lab's folder; or let everybody have it, if the visitor operates."""
+    """Keep a text as a draft in the lab's folder; or make it live, if the visitor is an operator."""
     if live and not visit.visitor.allows("operate"):
         raise HTTPException(403)
     speakers = visit.assistant.speakers
@@ -113,7 +114,7 @@ async def save_text(
 
 @router.post("/lab/text/back")
 async def take_back(visit: Visiting, change: Text) -> Response:
-    """Let everybody have the text from before a change."""
+    """Make the text from before a change live again."""
     if not visit.visitor.allows("operate"):
         raise HTTPException(403)
     async with visit.deed("text_put_back", about=change):
@@ -143,13 +144,13 @@ def save_mock(visit: Visiting, form: Nested) -> Response:
 
 @router.post("/lab/mock/try")
 def attempt(visit: Visiting, form: Nested) -> str:
-    """Show what the mock on the page would answer to a call."""
+    """Show the answer of the mock on the page to a call."""
     mock, args = mock_of(form), form.get("args")
     return visit.draw("tried", outcome=mock.outcome(args if isinstance(args, dict) else {}), mock=mock)
 
 
 @router.post("/lab/mocks/from-thread")
 async def record(visit: Visiting, name: Text, tools: Text = "") -> Response:
-    """Keep what tools answered in a thread as mocks."""
+    """Keep the answers of tools in a thread as mocks."""
     keep_mocks(visit.settings, await visit.assistant.records(name), tools.split())
     return led_to("/lab/mocks")

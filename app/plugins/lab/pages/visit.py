@@ -1,8 +1,10 @@
-"""What the pages of the lab share: who visits, in which language, and how a page is drawn."""
+"""The common part of the lab's pages: the visitor, the language, and the templates."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -11,32 +13,35 @@ from fastapi.responses import PlainTextResponse
 from markupsafe import Markup
 from pydantic import BaseModel
 
+from agents.errors import ConfigError, UsageError
 from app.assistant import Assistant
 from app.assistant.recording import Decided
 from app.doors.http.exchange import Served, who
-from app.doors.http.page import guard
-from app.doors.http.page.conversation import Conversation
-from app.doors.http.page.guard import accepted_language, user_of
-from app.doors.http.page.markup import drawn, make_templates
-from app.doors.http.page.router import VERSION, static_file, version_of
+from app.doors.http.pages import guard
+from app.doors.http.pages.conversation import Conversation
+from app.doors.http.pages.guard import accepted_language, links, user_of
+from app.doors.http.pages.markup import drawn, make_templates
+from app.doors.http.pages.paths import VERSION, static_file, version_of
+from app.mocks import Mock
 from app.plugins.lab.agents import Workshop
 from app.plugins.lab.desk import Desk
-from app.plugins.lab.folder import Kind, LabFolder, lab_folder
+from app.plugins.lab.folder import Kind, LabFolder, Part, lab_folder
 from app.plugins.lab.forms import form_data
 from app.plugins.lab.kinds import KINDS
 from app.plugins.lab.live import OpenTalks, Works
-from app.plugins.lab.reasons import PHRASES, worded
+from app.plugins.lab.reasons import PHRASES, PROBLEMS, worded
 from app.presentation.listing import moment
-from app.process.exit_codes import FAULTS
+from app.process.exit_codes import FAULTS, told
 from app.security.api_keys import Key
 from app.security.audit import Action, deed
 from app.settings import Settings
-from prompts import FALLBACK, languages, sentence, table
+from app.yaml_file import MisfitValue
+from prompts import FALLBACK, languages, retold, sentence, table
 
 PARTS = ("threads", "runs", "mocks", "agents", "tools", "desk")
-"""The parts of the lab, as they stand in the navigation."""
+"""The parts of the lab, in the order of the navigation."""
 MOST_FIELDS = 4_000
-"""Fields of a form: a case of some hundred turns has seven for each."""
+"""The most fields of a form: a case of some hundred turns has seven for each."""
 TEMPLATES = make_templates(Path(__file__).parent / "templates")
 TEMPLATES.filters["moment"] = moment
 FILES = Path(__file__).parent / "static"
@@ -50,7 +55,7 @@ def text(key: str, lang: str, /, **facts: object) -> str:
 
 
 class Benches(NamedTuple):
-    """What goes on in the lab in this process."""
+    """The lab's works, trials and desks in this process."""
 
     works: Works[Response]
     trials: OpenTalks[Conversation]
@@ -59,13 +64,17 @@ class Benches(NamedTuple):
 
 @dataclass(frozen=True)
 class LabVisit:
-    """One request of somebody in the lab."""
+    """One request of a visitor in the lab."""
 
     visitor: Key
     assistant: Assistant
     settings: Settings
     benches: Benches
     lang: str
+    homes: Sequence[tuple[str, str]]
+    """Where a conversation begins outside the lab."""
+    broken: list[str] = field(default_factory=list)
+    """The faults of files that the page would show."""
 
     @property
     def folder(self) -> LabFolder:
@@ -74,7 +83,7 @@ class LabVisit:
 
     @property
     def workshop(self) -> Workshop:
-        """The agents of whoever visits."""
+        """The visitor's agents."""
         return Workshop(self.folder, self.visitor.holder)
 
     @property
@@ -82,17 +91,43 @@ class LabVisit:
         """The names of all tools."""
         return sorted({tool.name for speaker in self.assistant.speakers for tool in speaker.tools})
 
+    @property
+    def mocks(self) -> list[Mock]:
+        """The lab's mocks whose files have no fault."""
+        return [*self.sound("mocks", Mock, *self.folder.names("mocks")).values()]
+
     def files(self, kind: Kind) -> Mapping[str, BaseModel]:
-        """Return the files of a kind by their names."""
-        return self.folder.every(kind, KINDS[kind])
+        """Return the files of a kind by their names, as `sound` does."""
+        return self.sound(kind, KINDS[kind], *self.folder.names(kind))
+
+    def sound(self, kind: Kind, model: type[Part], *names: str) -> dict[str, Part]:
+        """Return these files of a kind. The page shows the fault of a broken one beside the others."""
+        parts = dict[str, Part]()
+        for name in names:
+            try:
+                parts[name] = self.folder.read(kind, name, model)
+            except UsageError as wrong:
+                self.broken.append(told(wrong, self.lang))
+        return parts
+
+    async def check_model(self, model: str, *path: str) -> None:
+        """Raise UsageError if the model of a form cannot be used; `path` is that of its field."""
+        try:
+            await asyncio.to_thread(self.settings.models, model) if model else None
+        except ConfigError as wrong:
+            raise MisfitValue(str(wrong), path, partial(sentence, "form_errors", "unusable_model")) from None
 
     def deed(self, what: Action, thread: str = "", about: str = "") -> AbstractAsyncContextManager[None]:
-        """Write down what the visitor does that others notice."""
+        """Write a deed of the visitor that affects others to the audit log."""
         return deed(self.assistant.services, who(self.visitor), what, thread, about)
 
     def why(self, made: Decided) -> str:
-        """Return the reason of a decision in words."""
+        """Return the reason of a decision in the visitor's language."""
         return worded(made, self.lang)
+
+    def told(self, text: str, file: str = PROBLEMS) -> str:
+        """Return a text of a file of the lab, or of a trace, in the visitor's language, if it is one of ours."""
+        return retold(file, text, self.lang)
 
     def draw(self, name: str, /, **values: object) -> Markup:
         """Return a template of the lab as HTML."""
@@ -113,8 +148,9 @@ async def _visit(
     request: Request, visitor: Annotated[Key, Depends(guard.visiting("lab"))], assistant: Served
 ) -> LabVisit:
     preferred = (await assistant.preferences(user_of(visitor))).lang
-    lang = preferred or accepted_language(request)
-    return LabVisit(visitor, assistant, assistant.services.get(Settings), request.app.state.lab, lang)
+    lang = request.state.lang = preferred or accepted_language(request)
+    homes = links(request, visitor, "home", lang)
+    return LabVisit(visitor, assistant, assistant.services.get(Settings), request.app.state.lab, lang, homes)
 
 
 async def _nested(request: Request) -> Mapping[str, Any]:
@@ -132,7 +168,7 @@ FileName = Annotated[str, Query(max_length=61)]
 
 
 class LabRoute(guard.PageRoute):
-    """A path of the lab; what a person there can put right is told in its own words."""
+    """A path of the lab; it shows a fault that the visitor can mend in the lab's own words."""
 
     own_words = FAULTS
 
@@ -143,7 +179,7 @@ def new_router() -> APIRouter:
 
 
 def led_to(address: str) -> Response:
-    """Return what leads the browser to another page of the lab."""
+    """Return the response that leads the browser to another page of the lab."""
     return Response(status_code=204, headers={"HX-Redirect": address})
 
 
@@ -162,7 +198,7 @@ router = new_router()
 @router.get("/lab/mocks")
 @router.get("/lab/runs")
 def part(visit: Visiting, request: Request) -> str:
-    """Show the first page, or a part of the lab: a list of what there is, and how to begin something new."""
+    """Show the first page, or a part of the lab: a list of its files, with the way to begin a new one."""
     return visit.page(request.url.path.removeprefix("/lab").strip("/") or "home")
 
 

@@ -1,4 +1,4 @@
-"""What a chat is shown of an answer before it is whole: a draft in a private chat, elsewhere a message that grows."""
+"""The display of an unfinished answer: a draft in a private chat, elsewhere a message that grows."""
 
 import asyncio
 import logging
@@ -18,28 +18,28 @@ from app.plugins.telegram.delivery.sender import Sender
 from app.plugins.telegram.phrases import say
 from app.plugins.telegram.place import TelegramPlace
 from app.presentation.texts import tool_title
-from app.process.tasks import Beside, loop_time, wait_for_event
+from app.process.tasks import BackgroundTask, loop_time, wait_for_event
 
 LOG = logging.getLogger(__name__)
 DRAFT_EVERY = 1.0
 """Seconds between two frames of a draft."""
 DRAFT_LASTS = 10.0
-"""Seconds after which a frame is shown again though nothing has changed: Telegram hides a draft after thirty."""
+"""Seconds after which an unchanged frame is shown again: Telegram hides a draft after thirty."""
 GROWS_AFTER = 2.0
-"""Seconds that an answer may take before a message that grows is sent; one that comes sooner needs none."""
+"""Seconds before a message that grows is sent; an answer that comes sooner needs none."""
 GROWS_EVERY = 3.0
 """Seconds between two edits of that message: Telegram takes 20 requests a minute in a group."""
 AGAIN_AFTER = 0.3
-"""Seconds until a frame for which there was no room is tried again."""
+"""Seconds until the next try of a frame without room."""
 MOST_REFUSALS = 3
-"""Frames in a row that Telegram may refuse before no more are sent for this answer."""
+"""The number of refused frames in a row after which an answer sends no more."""
 _numbers = count(int(time.time()))
 
 Lang = Callable[[], Awaitable[str]]
 
 
-class LiveAnswer(Beside):
-    """The answer to one message while it is made; frames are left out when Telegram takes no more."""
+class LiveAnswer(BackgroundTask):
+    """The display of an answer in progress; frames are left out when Telegram takes no more."""
 
     def __init__(self, sender: Sender, to: TelegramPlace, owner: str, lang: Lang, receipts: Receipts) -> None:
         self._sender, self._to, self._owner, self._lang = sender, to, owner, lang
@@ -51,7 +51,7 @@ class LiveAnswer(Beside):
         self._grows_from = loop_time() + GROWS_AFTER
         self._is_slow = False
         self._spoken = ""
-        """The language of what the door says beside the answer, once it is known."""
+        """The language of the door's own sentences beside the answer, once it is known."""
         self._page: MessagePage | None = None
         self._at = self._next = 0.0
 
@@ -61,14 +61,14 @@ class LiveAnswer(Beside):
         self._changed.set()
 
     async def take(self) -> int | None:
-        """Return the message that shows the answer so far. It grows no more, and the answer takes its place."""
+        """Return the message with the answer so far. It grows no more, and the whole answer replaces it."""
         async with self._drawing:
             message, self._message = self._message, None
             self._page = None
             return message
 
     async def close(self) -> None:
-        """Delete a message that showed the answer and was not replaced."""
+        """Delete the message with the answer so far, unless the answer has replaced it."""
         if message := await self.take():
             await self._sender.withdraw(self._to, message)
 
@@ -114,7 +114,7 @@ class LiveAnswer(Beside):
                 else:
                     self._next = now + (GROWS_EVERY if self._message else GROWS_AFTER / 2)
             else:
-                # It is tried again soon, with whatever there is to show by then.
+                # The next try comes soon, with the answer of that moment.
                 self._next = now + AGAIN_AFTER
                 self._changed.set()
 
@@ -134,11 +134,11 @@ class LiveAnswer(Beside):
 MOST_STEPS = 3
 AT_WORK, DONE, FAILED = "⏳", "✓", "✗"
 SLOW_AFTER = 20.0
-"""Seconds without anything new after which the user is told that it takes longer."""
+"""Seconds without news after which the page says that the answer takes longer."""
 
 
 class DraftProgress:
-    """Collect what can be shown of an answer from the events of its turn."""
+    """Collects the steps and the text of an unfinished answer from the events of its turn."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -147,7 +147,7 @@ class DraftProgress:
         self._news_at = loop_time()
 
     def note(self, event: Event) -> None:
-        """Take the next event. What was said in full is no longer in progress."""
+        """Take the next event. A complete message is no longer in progress."""
         if isinstance(event, Token | ToolStart | ToolEnd | Message):
             self._news_at = loop_time()
         match event:
@@ -167,12 +167,12 @@ class DraftProgress:
 
     @property
     def is_shown(self) -> bool:
-        """Whether there is something to show. After an answer no "thinking" is shown."""
+        """Whether there is something to show: before the first answer always, since the page then shows "thinking"."""
         return bool(self.text.strip() or self._steps or not self._is_answered)
 
     @property
     def is_slow(self) -> bool:
-        """Whether nothing new came for so long that the user has to be told."""
+        """Whether there was no news for `SLOW_AFTER` seconds."""
         return loop_time() - self._news_at >= SLOW_AFTER
 
     def page(self, lang: str) -> MessagePage:

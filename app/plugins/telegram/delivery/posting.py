@@ -1,28 +1,28 @@
-"""Posting to a chat of operators for as long as the door is open, whatever keeps a post from it."""
+"""Posting to a chat of operators for as long as the door is open; failed posts are tried again."""
 
 import asyncio
 import logging
 from abc import abstractmethod
 
 from app.plugins.telegram.delivery.sender import Gone, TextRefused
-from app.process.tasks import Beside
+from app.process.tasks import BackgroundTask
 
 LOG = logging.getLogger(__name__)
 RETRY = 30.0
-"""Seconds until what could not be posted is tried again."""
+"""Seconds until the next try of a failed post."""
 
 
-class Posting(Beside):
-    """Posts what is for operators; `setting` names their chat."""
+class Posting(BackgroundTask):
+    """Posts texts for operators; `setting` is the name of their chat's setting."""
 
     setting: str
 
     @abstractmethod
     async def post(self) -> None:
-        """Post what waits, and wait for more. Raises Gone or Refused, as the sender."""
+        """Post the waiting texts, and wait for more. Raises Gone or Refused, as the sender."""
 
     async def run(self) -> None:
-        """Post until cancelled; what fails is tried again."""
+        """Post until cancelled; a failed post is tried again."""
         while True:
             try:
                 await self.post()

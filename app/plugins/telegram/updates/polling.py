@@ -1,4 +1,4 @@
-"""Long polling: updates are asked for, one batch after the other, and acknowledged when the inbox has them."""
+"""Long polling: the bot asks for updates, batch by batch, and acknowledges them when the inbox has them."""
 
 import asyncio
 import logging
@@ -9,7 +9,7 @@ from telegram import Update, WebhookInfo
 from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError, TimedOut
 
 from app.plugins.telegram.bot import FIRST_WAIT, LONGEST_WAIT, ServiceBot, note, retrying
-from app.process.tasks import Beside
+from app.process.tasks import BackgroundTask
 
 LOG = logging.getLogger(__name__)
 Take = Callable[[Update], Awaitable[None]]
@@ -25,13 +25,13 @@ WANTED = (
     STOPPED,
 )
 LONG_POLL = 10
-"""Seconds for which Telegram waits for an update before it answers that there is none."""
+"""Seconds for which Telegram waits for an update before it sends an empty answer."""
 STALLED = 90.0
-"""Seconds that a request and its updates may take; then it hangs, and is begun anew."""
+"""The most seconds for a request and its updates; a longer one hangs, and is begun anew."""
 
 
-class Poller(Beside):
-    """Ask for updates until cancelled, or until Telegram no longer accepts the token."""
+class Poller(BackgroundTask):
+    """Asks for updates until cancelled, or until Telegram no longer accepts the token."""
 
     def __init__(self, bot: ServiceBot, take: Take) -> None:
         self._bot, self._take = bot, take
@@ -52,7 +52,7 @@ class Poller(Beside):
             await asyncio.sleep(wait)
 
     async def _ask(self) -> Exception | None:
-        """Take one batch in; return what went wrong, if anything did."""
+        """Take one batch in; return the failure, if there was one."""
         try:
             async with asyncio.timeout(STALLED):
                 updates = await self._bot.get_updates(self._offset, timeout=LONG_POLL, allowed_updates=WANTED)
@@ -69,7 +69,7 @@ class Poller(Beside):
         return None
 
     async def _tell(self, failure: Exception) -> None:
-        """Tell the operator why no messages come, and remove what keeps them away."""
+        """Log the reason why no messages come, and remove a webhook that keeps them away."""
         if isinstance(failure, Conflict) and "webhook" in failure.message:
             await remove_webhook(self._bot)
         elif isinstance(failure, TelegramError):
@@ -81,7 +81,7 @@ class Poller(Beside):
 
 
 async def remove_webhook(bot: ServiceBot) -> None:
-    """Remove the bot's webhook, with a word about it: as long as there is one, nobody can ask for messages."""
+    """Remove the bot's webhook, with a line in the log: with a webhook, nobody can ask for messages."""
     info: WebhookInfo = await retrying(note)(bot.get_webhook_info)
     if info.url:
         # Not the whole address: it may hold a secret.

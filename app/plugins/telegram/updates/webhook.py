@@ -1,6 +1,6 @@
 """A webhook: Telegram posts each update to an address of ours; it is answered when the inbox has the update.
 
-TLS ends at a reverse proxy before it. Nothing of a request is read beyond its head before its secret is known.
+TLS ends at a reverse proxy before it. Only the head of a request is read before its secret is checked.
 """
 
 import asyncio
@@ -30,25 +30,25 @@ from app.plugins.telegram.bot import ServiceBot, is_readable, note
 from app.plugins.telegram.refusal import reason
 from app.plugins.telegram.settings import TelegramSettings
 from app.plugins.telegram.updates.polling import WANTED, Take
-from app.process.tasks import Beside, cancel
+from app.process.tasks import BackgroundTask, cancel
 
 LOG = logging.getLogger(__name__)
 SECRET_HEADER = "x-telegram-bot-api-secret-token"
 LARGEST_HEAD, LARGEST_BODY = 16_384, 1_000_000
-"""Bytes of a request; an update is far below."""
+"""The most bytes of a request's head and body; an update is far smaller."""
 PATIENCE = 30.0
-"""Seconds that a connection lasts, which has one request."""
+"""The most seconds of a connection, which has one request."""
 MOST_REQUESTS = 64
-"""Connections at once; Telegram opens one at a time."""
+"""The most connections at once; Telegram opens one at a time."""
 AT_THE_END = 5.0
-"""Seconds in which Telegram has to take the webhook away."""
+"""Seconds for Telegram to remove the webhook."""
 LOOK = 60.0
-"""Seconds between two looks whether Telegram still knows the webhook."""
+"""Seconds between two checks of the webhook at Telegram."""
 
 
 @dataclass(frozen=True)
 class Hook:
-    """The address that Telegram posts to, the address where we listen, and the secret that proves it is Telegram."""
+    """The public address for Telegram, our own address, and the secret that proves Telegram."""
 
     url: str
     host: str
@@ -57,7 +57,7 @@ class Hook:
 
     @classmethod
     def of(cls, settings: TelegramSettings, token: str) -> Self | None:
-        """Return the webhook of the settings; None if the bot asks for messages. A missing path and secret are made."""
+        """Return the webhook of the settings; None if the bot polls. A missing path and secret are made."""
         if settings.telegram_webhook_url is None:
             return None
         derived = hmac.new(token.encode(), b"webhook", hashlib.sha256).hexdigest()
@@ -69,17 +69,17 @@ class Hook:
 
     @property
     def path(self) -> bytes:
-        """The path that a request must ask for."""
+        """The path of a valid request."""
         return urlsplit(self.url).path.encode()
 
 
-class Keeper(Beside):
-    """Set the webhook, and set it again when it was changed elsewhere."""
+class Keeper(BackgroundTask):
+    """Sets the webhook, and sets it again after a change from elsewhere."""
 
     def __init__(self, bot: ServiceBot, hook: Hook) -> None:
         self._bot, self._hook = bot, hook
         self._is_set = False
-        """Whether this process has set it. Another one may have left the same address with another secret."""
+        """Whether this process has set the webhook. Another one may have left the same address with another secret."""
 
     async def run(self) -> None:
         """Look after the webhook until cancelled, or until Telegram no longer accepts the token."""
@@ -122,7 +122,7 @@ class WebhookExchange:
         self._bot, self._take, self._hook, self._order = bot, take, hook, asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request; whoever hangs up, or takes too long, gets no answer."""
+        """Serve a request; a client that hangs up, or takes too long, gets no answer."""
         with suppress(ClientDisconnect):
             status = await self._status(Request(scope, receive))
             await Response(status_code=status, headers={"connection": "close"})(scope, receive, send)
@@ -141,7 +141,7 @@ class WebhookExchange:
 
 @asynccontextmanager
 async def listening(bot: ServiceBot, take: Take, hook: Hook) -> AsyncIterator[None]:
-    """Have updates delivered during the block. Raises ConfigError if nobody can listen at the hook's place."""
+    """Take updates in during the block. Raises ConfigError if the hook's own address cannot be used."""
     config = uvicorn.Config(
         WebhookExchange(bot, take, hook),
         http=_WebhookConnection,
@@ -167,14 +167,14 @@ async def listening(bot: ServiceBot, take: Take, hook: Hook) -> AsyncIterator[No
         for connection in state.connections:
             connection.shutdown()
         await cancel(state.tasks)
-        # Telegram keeps for a day what comes until the next start.
+        # Telegram keeps new updates for a day, until the next start.
         with suppress(TelegramError, TimeoutError):
             async with asyncio.timeout(AT_THE_END):
                 await bot.delete_webhook()
 
 
 def _refusal(request: Request, hook: Hook) -> HTTPStatus | None:
-    """Return why a request is not read; None if it comes from Telegram."""
+    """Return the status that refuses a request; None if the request comes from Telegram."""
     if request.scope["raw_path"] != hook.path:
         return HTTPStatus.NOT_FOUND
     if request.method != "POST":
@@ -184,7 +184,7 @@ def _refusal(request: Request, hook: Hook) -> HTTPStatus | None:
 
 
 async def _deliver(bot: ServiceBot, take: Take, body: bytearray) -> HTTPStatus:
-    """Take an update in. An unreadable one is passed over, because Telegram would bring it for ever."""
+    """Take an update in. An unreadable one is skipped, because Telegram would bring it for ever."""
     try:
         facts = json.loads(body)
     except (ValueError, RecursionError):

@@ -42,7 +42,7 @@ SETTINGS = {
     "network.httpproxyport": "9",
     "screensaver.mode": "",
 }
-"""What would reach out goes to a proxy that is none."""
+"""Settings that send outgoing requests to a proxy that does not exist."""
 ADVANCED = "<advancedsettings><video><ignoresecondsatstart>1</ignoresecondsatstart></video></advancedsettings>"
 CONTENTS = {"films": "movies", "series": "tvshows"}
 PATH = """
@@ -118,7 +118,7 @@ async def _fill(url: str, home: Path, media: Path) -> None:
 
 async def _answers(url: str) -> bool:
     try:
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with httpx.AsyncClient(trust_env=False, timeout=300) as client:
             await client.get(url)
     except httpx.TransportError:
         return False

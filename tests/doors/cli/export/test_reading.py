@@ -3,12 +3,12 @@
 import json
 import re
 import sqlite3
-import zlib
 from contextlib import closing
 
 import pytest
 
 from agents.errors import UsageError
+from agents.memory.packing import inflated
 from app.assistant.recording import LARGEST_RECORD
 from app.testing import Chat
 from app.testing.script import Call
@@ -32,7 +32,7 @@ async def test_a_record_is_forgotten_with_its_thread(chat: Chat) -> None:
     await chat.says("Do it")
     with closing(sqlite3.connect(chat.path)) as database:
         ((packed,),) = database.execute("SELECT packed FROM records").fetchall()
-    assert "pomegranate" in zlib.decompress(packed).decode()
+    assert "pomegranate" in inflated(packed).decode()
     assert packed[-32:] in chat.path.read_bytes()
     async with chat.assistant() as assistant:
         assert await assistant.forgetting.thread("ann")

@@ -1,5 +1,6 @@
 """Histories in blocks: each block is stored once, is read in any process, and goes with the last that refers to it."""
 
+import zlib
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any, cast
@@ -16,11 +17,11 @@ from agents.memory.checkpointer import TABLES as CHECKPOINTS
 from agents.memory.checkpointer import Saver
 from agents.memory.connection import Tables, connect, migrate
 from agents.memory.history_blocks import BLOCK
-from agents.memory.packing import Packing
+from agents.memory.packing import Packing, deflated, inflated
 from tests.support.tiny_graph import THREAD, count, open_saver
 
 HISTORY: list[AnyMessage] = [HumanMessage(f"Message {number}.", id=str(number)) for number in range(4 * BLOCK + 3)]
-FORMER = Tables(CHECKPOINTS.owner, CHECKPOINTS.steps[:1])
+FORMER = Tables(CHECKPOINTS.owner, dict([*CHECKPOINTS.migrations.items()][:1]))
 """The tables of checkpoints before there were blocks."""
 
 
@@ -52,7 +53,7 @@ async def texts(saver: Saver, config: RunnableConfig = THREAD) -> list[str]:
 
 
 def told(messages: list[AnyMessage]) -> list[str]:
-    """Return what messages say."""
+    """Return the texts of messages."""
     return [message.text for message in messages]
 
 
@@ -110,7 +111,7 @@ async def test_blocks_go_with_the_last_checkpoint_that_refers_to_them(path: Path
 
 
 async def test_who_prunes_or_forgets_a_thread_leaves_no_block(path: Path, saver: Saver) -> None:
-    """What only former checkpoints held goes with them; other threads keep what is theirs."""
+    """Blocks of former checkpoints alone go with them; other threads keep theirs."""
     await put(saver, HISTORY, "other")
     await put(saver, HISTORY)
     await put(saver, HISTORY[:BLOCK])
@@ -171,3 +172,11 @@ async def test_blocks_are_kept_on_each_kind_of_database(memory: Memory) -> None:
     await memory.saver.aprune(["t"])
     [(blocks,)] = await memory.database.execute("SELECT count(*) FROM blocks")
     assert blocks == (len(HISTORY) - 1) // BLOCK
+
+
+def test_the_preset_dictionary_is_the_same_for_ever() -> None:
+    """Another dictionary could not read the old packs; packs without a dictionary are read as well."""
+    packed = deflated(b"")
+    assert packed[2:6].hex() == "a8cbb12c"
+    assert inflated(packed) == b""
+    assert inflated(zlib.compress(b"as before")) == b"as before"

@@ -1,8 +1,7 @@
 """`open_memory` makes a database or says what is wrong."""
 
-import asyncio
 import logging
-import sys
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from agents.errors import ConfigError
 from agents.memory import open_memory
 from tests.support.tiny_graph import count, letter
+from tests.support.warm_process import WarmProcess
 
 
 class TestOpening:
@@ -52,7 +52,7 @@ class TestOpening:
                     pass
 
     async def test_an_error_of_the_user_is_not_taken_for_a_wrong_setting(self, path: Path) -> None:
-        """Only opening is translated; what happens later keeps its type."""
+        """Only errors of opening are translated; later ones keep their type."""
         with pytest.raises(FileNotFoundError):
             async with open_memory(f"sqlite:///{path}"):
                 raise FileNotFoundError
@@ -71,7 +71,5 @@ class TestOpening:
             "import asyncio, sys\nfrom agents.memory import open_memory\n"
             "async def main():\n    async with open_memory(sys.argv[1]): pass\nasyncio.run(main())"
         )
-        processes = [
-            await asyncio.create_subprocess_exec(sys.executable, "-c", code, f"sqlite:///{path}") for _ in range(4)
-        ]
+        processes = [await WarmProcess.start("-c", code, f"sqlite:///{path}", environment=os.environ) for _ in range(4)]
         assert [await process.wait() for process in processes] == [0, 0, 0, 0]

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 import time
 import zlib
 from pathlib import Path
@@ -20,6 +19,7 @@ from agents.memory import Memory
 from agents.memory.checkpointer import Saver
 from tests.support.simulated_time import rounds
 from tests.support.tiny_graph import THREAD, Words, count, graph, letter, open_saver, say, words
+from tests.support.warm_process import WarmProcess
 
 
 class TestSaver:
@@ -49,7 +49,7 @@ class TestSaver:
             "        await say(saver, 'two')\nasyncio.run(main())"
         )
         await say(memory.saver, "one")
-        process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, str(path))
+        process = await WarmProcess.start("-c", code, str(path), environment=os.environ)
         assert await process.wait() == 0
         assert await words(memory.saver) == ["one", "ONE", "two", "TWO"]
         await say(memory.saver, "three")
@@ -82,7 +82,7 @@ class TestSaver:
     async def test_a_forged_row_runs_no_code(
         self, kind: str, path: Path, memory: Memory, tmp_path: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """Who can write to the database still cannot run anything here."""
+        """A forger with access to the database still cannot run code here."""
         await say(memory.saver, "one")
         trap = str(tmp_path / "trap")
         extension = ormsgpack.packb(ormsgpack.Ext(0, ormsgpack.packb(("os", "mkdir", trap))))

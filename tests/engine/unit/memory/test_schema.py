@@ -16,7 +16,9 @@ SECOND = "ALTER TABLE plants ADD COLUMN height INTEGER NOT NULL DEFAULT 1;"
 
 async def rows(path: Path, *steps: str) -> list[tuple[object, ...]]:
     """Open a database with the tables of an owner, and return what is in them."""
-    async with open_memory(f"sqlite:///{path}", tables=[Tables("garden", steps)]) as memory:
+    async with open_memory(
+        f"sqlite:///{path}", tables=[Tables("garden", {str(number): step for number, step in enumerate(steps)})]
+    ) as memory:
         return await memory.database.execute("SELECT * FROM plants")
 
 

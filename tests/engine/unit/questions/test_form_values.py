@@ -11,7 +11,7 @@ import pytest
 from langchain_core.tools import tool
 from pydantic import AliasChoices, BaseModel, Field, model_validator
 
-from agents.state.talk import Pending
+from agents.state.speaker_state import Pending
 from agents.toolkit.questions import ask, fits, worded
 from agents.toolkit.questions.form import FormFields, filled, stored_fields
 from agents.toolkit.result import Answer, request
@@ -104,7 +104,7 @@ class Number(BaseModel):
     ],
 )
 def test_values_are_taken_as_people_write_them(field: str, text: str, value: object) -> None:
-    """Case, yes and no in any language and commas are understood; what no field is called is left out."""
+    """Case, yes and no in any language and commas are understood; unknown field names are left out."""
     fitting = partial(WrittenFields().fitting, Trip, "", "en", now=datetime.datetime.now(ZoneInfo("UTC")))
     assert filled(Trip, FormFields({field: field}), text, fitting, sure=False, without=()) == {field: value}
 
@@ -164,7 +164,7 @@ async def test_what_has_a_default_may_be_left_out(chat: Chat, texts: list[str]) 
 
 @pytest.mark.parametrize("text", ["skip", "note:", "note: skip"])
 async def test_a_form_may_be_left_out_as_a_whole(chat: Chat, text: str) -> None:
-    """Where every field has a default, skipping answers the question."""
+    """If every field has a default, skipping answers the question."""
     asking(chat, Extra)
     chat.expects(supervisor=BEGIN, planner=[Call("ask_it"), "Noted."])
 
@@ -172,7 +172,7 @@ async def test_a_form_may_be_left_out_as_a_whole(chat: Chat, text: str) -> None:
 
 
 async def test_what_has_no_default_is_not_left_out(chat: Chat) -> None:
-    """Skipping leaves out only what may be; what is wanted stays asked for."""
+    """Skipping leaves out optional fields alone; a required field stays open."""
     asking(chat, Delivery)
     chat.expects(supervisor=BEGIN, planner=[Call("ask_it")])
 
@@ -236,7 +236,7 @@ async def test_brackets_without_end_are_no_form(chat: Chat) -> None:
 @pytest.mark.parametrize("form", [Note, Number])
 @pytest.mark.parametrize("text", ["Never mind!", "Let's talk about something else please"])
 async def test_a_change_of_subject_is_no_value(chat: Chat, form: type[BaseModel], text: str) -> None:
-    """What plainly is for somebody else leaves the form, also one that would take any text."""
+    """A message plainly for another dialog leaves the form, also one that would take any text."""
     asking(chat, form)
     chat.expects(supervisor=BEGIN, observer=["stay"], planner=[Call("ask_it"), "Fine."])
 
@@ -245,7 +245,7 @@ async def test_a_change_of_subject_is_no_value(chat: Chat, form: type[BaseModel]
 
 @pytest.mark.parametrize("form", [Note, Number])
 async def test_a_shortcut_is_no_value(chat: Chat, form: type[BaseModel]) -> None:
-    """What a tool serves alone fills in nothing, and the form is asked for again, also one that would take any text."""
+    """A message that a tool serves alone fills nothing, and the form asks again, also one that would take any text."""
     asking(chat, form)
     chat.finds(current_time=["It is nine."])
     chat.expects(supervisor=BEGIN, planner=[Call("ask_it")])

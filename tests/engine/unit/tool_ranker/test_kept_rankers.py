@@ -8,7 +8,7 @@ import pytest
 
 from agents.language.tool_ranker import ranker
 from agents.language.tool_ranker.ranker import Card, ToolRanker
-from agents.toolkit.shelf import shelves
+from agents.toolkit.tool_search import tool_searches
 from app.composition import rankers
 from app.composition.rankers import MOST_KEPT, keep_beside, kept_ranker, kept_readings, prepared
 from tests.support.compiled import discovered
@@ -19,7 +19,7 @@ REQUEST = "please turn the fan on"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where rankers are kept."""
+    """The folder of the kept rankers."""
     return tmp_path / "dialogs.rankers"
 
 
@@ -89,7 +89,7 @@ async def test_a_door_trains_what_is_not_kept(folder: Path, monkeypatch: pytest.
 
     def make(cards: Sequence[Card]) -> ToolRanker:
         made.append(len(cards))
-        if len(made) == len(shelves(speakers)) + 1:
+        if len(made) == len(tool_searches(speakers)) + 1:
             loop.call_soon_threadsafe(done.set)
         return ToolRanker(KITCHEN)
 

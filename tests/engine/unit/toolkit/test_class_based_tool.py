@@ -14,7 +14,7 @@ from agents.errors import ContractError
 from agents.toolkit import Answer, Notice, Opaque, Refused, Runtime, result, traits
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.tool_code import wrapped
-from agents.toolkit.traits import STRANGE, traits_of
+from agents.toolkit.traits import UNTRUSTED, traits_of
 from app.composition import discover
 from app.presentation.tool_card import cards
 from app.testing import Chat, told
@@ -34,7 +34,7 @@ class Parcel(BaseModel):
 
 
 class Word(BaseModel):
-    """What a parcel is found by."""
+    """The search word of a parcel."""
 
     word: str
 
@@ -103,7 +103,7 @@ def test_traits_stand_above_a_class_or_around_an_instance() -> None:
     assert traits_of(Track()).result is Parcel
     assert traits_of(traits(view="cards")(Track())).view == "cards"
     assert traits_of(Track()).view == ""
-    assert traits_of(Lose()) == STRANGE
+    assert traits_of(Lose()) == UNTRUSTED
     with pytest.raises(ContractError, match="its key names arguments it does not have: order"):
         traits(effect="write", key=("order",))(Send())
 

@@ -1,5 +1,6 @@
 """A server with the lab, keys for it, and a conversation to look at."""
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from app.assistant import Assistant, Turn
 from app.composition import open_assistant
 from app.settings import Settings
 from tests.support.http_door import SHOP, served
+from tests.support.until import until
 
 LAB, OTHER_LAB = "l" * 20, "m" * 20
 KEYS = f"tutor:lab:{LAB}, mate:lab:{OTHER_LAB}, shop:talk:{SHOP}"
@@ -55,3 +57,16 @@ async def lab(assistant: Assistant, settings: Settings) -> AsyncIterator[httpx.A
         httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as visitor,
     ):
         yield visitor
+
+
+async def outcome(lab: httpx.AsyncClient, answer: httpx.Response) -> httpx.Response:
+    """Wait for the outcome of some work, as the page does."""
+
+    async def is_done() -> bool:
+        nonlocal answer
+        if address := re.search(r'hx-get="(/lab/work\?id=\w+)"', answer.text):
+            answer = await lab.get(address[1])
+        return address is None
+
+    await until(is_done)
+    return answer

@@ -1,13 +1,12 @@
 """The lab in Debian's Chromium. `make pictures` takes the pictures of docs anew."""
 
 import asyncio
-import logging
 import re
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import FilePayload, Page, expect
 
 from agents.memory.feedback import ShownTurn
@@ -15,23 +14,29 @@ from app.assistant import Assistant, Turn
 from app.composition import open_assistant
 from app.mocks import Mock
 from app.plugins.lab.folder import lab_folder
+from app.plugins.lab.runs import CaseResult, LabRun, TurnResult
 from app.plugins.lab.simulation import SimulatedUser
 from app.settings import Settings
-from tests.doors.http.page.test_browser import DESKTOP, PHONE, browsing, is_sound, picture, too_small
+from tests.support.browser import DESKTOP, PHONE, browsing, is_sound, picture, too_small
+from tests.support.chromium import IN_BROWSER
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs("planner")]
-LOG = logging.getLogger(__name__)
+pytestmark = [pytest.mark.slow, pytest.mark.needs("planner"), *IN_BROWSER]
 WIDE = (1400, 1000)
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def assistant(settings: Settings) -> AsyncIterator[Assistant]:
     """Open the application; somebody has talked already, also to the supervisor."""
     async with open_assistant(settings) as opened:
-        for text in ("add milk, bread and tea to my list", "what is on my list?", "what time is it?"):
-            async for _ in opened.play(Turn(thread="shop:ann", text=text, user="ann")):
-                pass
+        await talk(opened, "ann", "add milk, bread and tea to my list", "what is on my list?", "what time is it?")
         yield opened
+
+
+async def talk(assistant: Assistant, user: str, *texts: str) -> None:
+    """Say something as a user of the shop."""
+    for text in texts:
+        async for _ in assistant.play(Turn(thread=f"shop:{user}", text=text, user=user)):
+            pass
 
 
 async def tell(page: Page, text: str, answer: str) -> None:
@@ -44,7 +49,6 @@ async def tell(page: Page, text: str, answer: str) -> None:
 
 async def test_an_agent_by_clicks(assistant: Assistant, settings: Settings) -> None:
     """An agent of three tools and a mocked one is put together, tried, shared, met in Telegram, and deleted."""
-    begun = time.monotonic()
     async with browsing(assistant, WIDE, "en-US", is_dark=False, path="/lab") as page:
         page.on("dialog", lambda dialog: asyncio.create_task(dialog.accept()))
         await page.get_by_role("link", name="Mocks", exact=True).click()
@@ -67,11 +71,11 @@ async def test_an_agent_by_clicks(assistant: Assistant, settings: Settings) -> N
         await page.get_by_label("Prompt (en)").fill("You help the people of a depot. Be brief.")
         await page.get_by_label("What people say who want it, one a line (en)").fill("I need the depot")
         await page.locator("summary", has_text="supervisor").click()
-        await page.get_by_label("current_time").check()
+        await page.locator("[value=current_time]").check()
         await page.locator("summary", has_text="planner").click()
         for tool in ("add_todos", "list_todos"):
-            await page.get_by_label(tool, exact=True).check()
-        await page.get_by_label("depot_weather").check()
+            await page.locator(f"[value={tool}]").check()
+        await page.locator("[value=depot_weather]").check()
         await page.get_by_role("button", name="Save").click()
         await page.wait_for_url("**/lab/agent?name=depot_clerk")
         await tell(page, "I need the depot", "What can I do")
@@ -83,7 +87,6 @@ async def test_an_agent_by_clicks(assistant: Assistant, settings: Settings) -> N
         await picture(page, "lab-agent")
         await page.get_by_role("button", name="Share with everybody").click()
         await expect(page.get_by_role("button", name="Take back")).to_be_visible()
-        LOG.info("put together, tried and shared in %.0f s", time.monotonic() - begun)
 
         elsewhere = settings.model_copy(update={"database_url": f"{settings.database_url}.another"})
         async with open_assistant(elsewhere) as another:
@@ -156,7 +159,7 @@ async def test_a_thread_a_run_and_simulated_users(assistant: Assistant, settings
 
 
 async def test_a_table_a_run_and_its_difference(assistant: Assistant, settings: Settings) -> None:
-    """A table of cases is taken, a case edited in its form, and run; what was expected stands beside what came."""
+    """A table of cases is uploaded, a case edited in its form, and run; expectation and outcome stand side by side."""
     table = "case,message,says,calls\nlist,add milk to my list,Tea,add_todos\nclock,what time is it?,,current_time\n"
     async with browsing(assistant, WIDE, "en-US", is_dark=True, path="/lab") as page:
         await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -192,12 +195,75 @@ async def test_a_table_a_run_and_its_difference(assistant: Assistant, settings: 
         await other.goto(link)
         await expect(other.locator("#result-1")).to_have_attribute("open", "")
         await other.goto(re.sub("/lab.*", "/lab/runs/trend", link))
-        await expect(other.locator("tbody")).to_contain_text("1 / 2")
+        await expect(other.locator("#trend tbody")).to_contain_text("1 / 2")
         await is_sound(other)
 
 
+async def test_the_first_minutes(assistant: Assistant, settings: Settings) -> None:
+    """A new case works as it is offered, and so does a case of a thread whose user had a list before it."""
+    await talk(assistant, "ann-2", "добавь хлеб в список")
+    for text in ("добавь молоко в список", "что в моём списке?"):
+        async for _ in assistant.play(Turn(thread="shop:new", text=text, user="ann-2")):
+            pass
+    async with browsing(assistant, DESKTOP, "ru-RU", is_dark=True, path="/lab/runs") as page:
+        await page.get_by_role("link", name="Новый случай").click()
+        await page.locator("[name='turns[].calls']").first.fill("add_todo")
+        await page.get_by_role("button", name="Сохранить").click()
+        await expect(page.locator("#alert")).to_have_text(
+            "Вызваны эти инструменты: здесь ничего не называется «add_todo»"
+        )
+        await expect(page.locator("[name='turns[].calls']").first).to_be_focused()
+        await is_sound(page)
+        await page.reload()
+        await page.get_by_role("button", name="Сохранить").click()
+        await page.wait_for_url("**/lab/runs")
+        await page.goto(re.sub("/lab.*", "/lab/thread?name=shop:new", page.url))
+        await page.get_by_role("button", name="Сделать случаем").click()
+        await page.wait_for_url("**/lab/case?**")
+        await page.goto(re.sub("/lab.*", "/lab/runs", page.url))
+        await page.get_by_role("button", name="Запустить", exact=True).click()
+        await page.wait_for_url("**/lab/run?**")
+        await expect(page.locator(".results > details")).to_have_count(2)
+        await expect(page.locator("table .tag")).to_have_text("2 / 2")
+
+
+async def test_runs_over_time_as_a_chart(assistant: Assistant, settings: Settings) -> None:
+    """Each dialog is a line over the runs, in the colours of the page; a point leads to its run."""
+    folder = lab_folder()
+    for day, faults in enumerate(((1, 1, 1), (0, 1, 0), (0, 0, 0)), 1):
+        turns = [
+            TurnResult(user="hello", holder=holder, problems=("no answer",) * fault)
+            for holder, fault in zip(("planner", "supervisor", "supervisor"), faults, strict=True)
+        ]
+        results = tuple(CaseResult(case=str(place), variant="A", turns=(turn,)) for place, turn in enumerate(turns))
+        folder.write("runs", f"run-{day}", LabRun(begun=f"2026-11-0{day}T10:00:00", results=results))
+    async with browsing(assistant, WIDE, "en-US", is_dark=True, path="/lab/runs/trend") as page:
+        await expect(page.locator("#chart .u-series")).to_contain_text(["Runs", "Cases", "planner", "supervisor"])
+        before = await page.locator("#chart canvas").evaluate("(canvas) => canvas.toDataURL()")
+        await page.get_by_role("button", name="Switch between dark and light").click()
+        after = await page.locator("#chart canvas").evaluate("(canvas) => canvas.toDataURL()")
+        assert before != after
+        over = page.locator("#chart .u-over")
+        box = await over.bounding_box()
+        assert box
+        await over.hover(position={"x": box["width"] / 2, "y": 20})
+        await expect(page.locator("#chart .u-series").nth(3)).to_contain_text("50 %")
+        await picture(page, "lab-trend")
+        await over.click(position={"x": box["width"] / 2, "y": 20})
+        await page.wait_for_url("**/lab/run?name=run-2")
+        for number in range(30):
+            folder.write("runs", f"run-{number + 4}", LabRun(begun=f"2026-11-{number + 1}T10:00:00", results=results))
+        for size in (WIDE, PHONE):
+            await page.set_viewport_size({"width": size[0], "height": size[1]})
+            await page.goto(re.sub("/lab.*", "/lab/runs/trend", page.url))
+            # The times below the chart stand apart.
+            width, count = await page.evaluate("[chart.bbox.width / devicePixelRatio, chart.axes[0]._splits.length]")
+            assert 0 < count <= width / 80 + 1
+
+
 async def test_threads_are_found_and_noted(assistant: Assistant, settings: Settings) -> None:
-    """A note with labels is kept at a turn, beside its user's thumb; threads are found by what was noted and done."""
+    """A note is kept at a turn, beside its user's thumb; threads are found by what was noted, done and decided."""
+    await talk(assistant, "bob", "add milk to my list", "and how much milk is that")
     turn = (await assistant.memory.transcript.lines("shop:ann"))[-1]
     shown = ShownTurn("shop:ann", turn.message_id, "ann")
     await assistant.memory.feedback.rate(shown, "ann", "👎", "the wrong zone")
@@ -229,10 +295,18 @@ async def test_threads_are_found_and_noted(assistant: Assistant, settings: Setti
         await page.get_by_label("Words in it").fill("nothing of the kind")
         await page.get_by_label("Words in it").press("Enter")
         await expect(page.get_by_text("None of these is one.")).to_be_visible()
+        await page.get_by_role("link", name="Threads", exact=True).click()
+        await page.get_by_label("Words in it").fill("how much milk")
+        await page.get_by_label("Words in it").press("Enter")
+        await page.get_by_role("link", name="shop:bob").click()
+        reason = page.locator(".decisions li", has_text="gate, the gate")
+        await expect(reason).to_contain_text("No observer was asked, because the message looks as if it stayed in the")
+        await expect(reason).to_contain_text("score -")
+        await is_sound(page)
 
 
 async def test_a_prompt_for_everybody_and_back(house: Path, assistant: Assistant, settings: Settings) -> None:
-    """A prompt is edited, tried and made live; who changed it stands below it with the difference, and puts it back."""
+    """A prompt is edited, tried and made live; below it stand the editor and the difference, with a way back."""
     file = house / "en/planner/prompt.md"
     before = await asyncio.to_thread(file.read_text, "utf-8")
     async with browsing(assistant, WIDE, "en-US", path="/lab/prompt?name=planner&lang=en") as page:
@@ -278,7 +352,7 @@ async def test_a_simulated_user_by_clicks(assistant: Assistant, settings: Settin
 
 @pytest.mark.usefixtures("trained_whole")
 async def test_a_card_while_it_is_written(assistant: Assistant, settings: Settings) -> None:
-    """What is typed into a card shows which requests find the tool now; the draft is kept."""
+    """A card's new text shows the requests that find the tool now; the draft is kept."""
     async with browsing(assistant, WIDE, "en-US", is_dark=True, path="/lab") as page:
         await page.goto(re.sub("/lab.*", "/lab/tool?name=list_todos&lang=en", page.url))
         await expect(page.locator("#effect")).to_contain_text("Find it as before", timeout=120_000)

@@ -5,23 +5,33 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urljoin
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Page, expect
 
 from app.assistant import Assistant
+from app.composition import open_assistant
 from app.plugins.lab.desk_session import DeskSession
 from app.plugins.lab.folder import lab_folder
 from app.settings import Settings
-from tests.doors.http.page.test_browser import PHONE, browsing, is_sound, picture
 from tests.plugins.lab.pages.test_browser import WIDE
+from tests.support.browser import PHONE, browsing, is_sound, picture
 from tests.support.checkout import check_out
+from tests.support.chromium import IN_BROWSER
 from tests.support.fine_tuning import check_chat, shop_identifiers
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs("planner", "orders")]
+pytestmark = [pytest.mark.slow, pytest.mark.needs("planner", "orders"), *IN_BROWSER]
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def assistant(settings: Settings) -> AsyncIterator[Assistant]:
+    """Open the application, on the loop of the browser."""
+    async with open_assistant(settings) as opened:
+        yield opened
 
 
 async def says(page: Page, text: str) -> None:
@@ -95,7 +105,7 @@ TURNS: Sequence[tuple[str, Sequence[tuple[str, Mapping[str, str]]]]] = (
     ("Show my orders again", [("list_orders", {})]),
     ("And D1003, is it pending?", [("get_order_details", {"order_id": "D1003"})]),
 )
-"""What the user says, and the tools that the person calls before the answer."""
+"""The user's messages, and the tools that the person calls before the answer."""
 
 
 async def test_ten_turns_become_data_and_a_test(assistant: Assistant, settings: Settings, tmp_path: Path) -> None:
@@ -145,7 +155,7 @@ def printed_by_pytest(folder: Path, **sources: str) -> str:
 
 
 async def exported(page: Page, form: str) -> str:
-    """Return what the link of this name gives."""
+    """Return the download of the link with this name."""
     address = await page.get_by_role("link", name=form).get_attribute("href")
     answer = await page.request.get(urljoin(page.url, address or ""))
     assert answer.ok, await answer.text()

@@ -1,0 +1,1 @@
+"""Common parts of pages in a browser: visitors, HTML, and a conversation on a page."""

@@ -1,0 +1,115 @@
+"""Answers in a client's requested form (`response_format`): the turn itself gives a plain text.
+
+In a last step the supervisor's model writes the text as JSON, which is checked against the client's schema.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+
+from agents.errors import ModelUnavailable
+from agents.events import Event, ModelEnd
+from agents.models.reply import Listener, reply
+from agents.state import SUPERVISOR
+from agents.state.speaker_state import Json
+from agents.toolkit.schema import Translation
+from app.assistant import Assistant
+from app.doors.http.exchange import HttpRefusal
+from app.plugins.openai_api.schema_check import BadSchema, faults_of
+from prompts import sentence
+
+FIELD = "response_format"
+TEXTS = "openai_api/phrases"
+TRIES = 3
+LONGEST_SCHEMA = 100_000
+WRITE = "write_answer"
+"""The tool with which a model writes the JSON."""
+ANYTHING: Json = {"type": "object", "additionalProperties": {}}
+
+
+@dataclass(frozen=True)
+class AnswerForm:
+    """The form of an answer: a JSON schema of an object."""
+
+    schema: Json
+    translation: Translation
+
+    async def written(self, assistant: Assistant, user: str, asked: str, lang: str, answer: str) -> "Written":
+        """Return the answer to a user's message `asked` as JSON.
+
+        Raises:
+            HttpRefusal: the model does not answer, or not in this form (503).
+        """
+        instruction = sentence(TEXTS, "answer_as_json", lang, tool=WRITE)
+        in_words = sentence(TEXTS, "answer_in_words", lang, asked=asked, answer=answer)
+        messages: list[AnyMessage] = [SystemMessage(instruction), HumanMessage(in_words)]
+        events = list[Event]()
+        try:
+            async with assistant.counted(user) as note:
+
+                def take(event: Event) -> None:
+                    note(event)
+                    events.append(event)
+
+                for _ in range(TRIES):
+                    message = await reply(assistant.leading, messages, [self._tool()], Listener(SUPERVISOR, take))
+                    values = [self.translation.restored(call["args"]) for call in message.tool_calls[:1]]
+                    faults = await faults_of(self.schema, *values) if values else [f"{WRITE} was not called"]
+                    if not faults:
+                        ends = [event for event in events if isinstance(event, ModelEnd)]
+                        return Written(json.dumps(values[0], ensure_ascii=False), ends)
+                    wrong = sentence(TEXTS, "answer_not_in_form", lang, faults="\n".join(faults), tool=WRITE)
+                    messages = [*messages[:2], HumanMessage(wrong)]
+        except ModelUnavailable:
+            raise HttpRefusal(503, "The model does not answer.", "unavailable") from None
+        except BadSchema as fault:
+            raise _refusal(f"The schema cannot be checked: {fault}.") from None
+        raise HttpRefusal(503, "The model has not written its answer in this form.", "invalid_output", FIELD)
+
+    def _tool(self) -> dict[str, Any]:
+        about = {"name": WRITE, "description": "", "parameters": self.translation.schema}
+        return {"type": "function", "function": about}
+
+
+@dataclass(frozen=True)
+class Written:
+    """An answer as JSON, with the end events of its model calls."""
+
+    text: str
+    calls: list[ModelEnd]
+
+
+async def answer_form(field: object, assistant: Assistant) -> AnswerForm | None:
+    """Return the requested form of an answer; None for plain text.
+
+    Raises:
+        HttpRefusal: there is no such form, its schema is not valid, or the supervisor's model reads no prompts (422).
+    """
+    asked = field if isinstance(field, Mapping) else {}
+    kind = asked.get("type")
+    if field is None or kind == "text":
+        return None
+    within = asked.get("json_schema", asked)
+    schema = within.get("schema") if isinstance(within, Mapping) else None
+    if kind not in ("json_object", "json_schema") or (kind == "json_schema" and not isinstance(schema, dict)):
+        raise _refusal(f"{FIELD!r} is text, json_object, or json_schema with a schema.")
+    if not assistant.reads:
+        raise _refusal("The model that is set reads no prompts.")
+    wanted = schema if kind == "json_schema" and isinstance(schema, dict) else ANYTHING
+    if len(json.dumps(wanted)) > LONGEST_SCHEMA:
+        raise _refusal(f"A schema has up to {LONGEST_SCHEMA} characters.")
+    try:
+        await faults_of(wanted)
+    except BadSchema as fault:
+        raise _refusal(f"The schema is none: {fault}.") from None
+    translation = Translation(wanted)
+    if translation.fault:
+        raise _refusal("The schema is not that of an object.")
+    return AnswerForm(wanted, translation)
+
+
+def _refusal(message: str) -> HttpRefusal:
+    return HttpRefusal(422, message, "unsupported_value", FIELD)

@@ -1,0 +1,307 @@
+"""The fields of OpenAI's API that the assistant supports, refuses or ignores; and the form of a failure there."""
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import openai
+import pytest
+from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+from openai.types.chat import ChatCompletionChunk, completion_create_params
+
+from agents.errors import ModelUnavailable
+from agents.models.window import PLAIN
+from app.assistant import Assistant
+from app.plugins.openai_api.form import UNDONE, Bounds
+from app.testing.script import Call, Script
+from tests.support import takeover
+from tests.support.http_door import KEYS, SHOP, by, served
+from tests.support.places import ROOT
+
+MODEL = "dialog-supervisor"
+HELLO = [{"role": "user", "content": "hello"}]
+DONE = {
+    *("messages", "model", "stream", "stream_options", "stop", "max_tokens", "max_completion_tokens", "user"),
+    *("response_format", "tools", "parallel_tool_calls"),
+}
+ASKED: dict[str, list[object]] = {
+    "audio": [{"voice": "alloy", "format": "mp3"}],
+    "function_call": ["required", {"name": "add"}],
+    "logit_bias": [{"50256": -100}],
+    "logprobs": [True],
+    "modalities": [["text", "audio"], ["audio"]],
+    "moderation": [{"model": "omni-moderation-latest"}],
+    "n": [0, 2, "two"],
+    "tool_choice": ["required", {"type": "function", "function": {"name": "add"}}, "any"],
+    "top_logprobs": [3],
+    "web_search_options": [{}],
+}
+"""Values that would change an answer, for each field that is refused."""
+
+
+async def asked(client: httpx.AsyncClient, **fields: object) -> httpx.Response:
+    """Return the response to a request with these fields."""
+    return await client.post("/v1/chat/completions", json={"model": MODEL, "messages": HELLO, **fields})
+
+
+@pytest.fixture
+async def sdk(assistant: Assistant) -> AsyncIterator[AsyncOpenAI]:
+    """The official client, which tries nothing twice."""
+    async with (
+        served(assistant) as url,
+        AsyncOpenAI(
+            base_url=f"{url}/v1",
+            api_key="none",
+            max_retries=0,
+            http_client=DefaultAsyncHttpxClient(trust_env=False),
+        ) as client,
+    ):
+        yield client
+
+
+def test_every_field_is_done_refused_or_named() -> None:
+    """Each field of the client's own schema is done, refused, or stands among those that the docs call hints."""
+    [line] = re.findall(r"^- Accepted and left alone.*$", (ROOT / "docs/http.md").read_text("utf-8"), re.MULTILINE)
+    hints = set(re.findall(r"`(\w+)`", line))
+    params = (
+        completion_create_params.CompletionCreateParamsBase,
+        completion_create_params.CompletionCreateParamsStreaming,
+    )
+    fields = {name for kind in params for name in kind.__annotations__}
+    assert fields == DONE | {*UNDONE} | hints
+    assert {*ASKED} == {*UNDONE}
+
+
+@pytest.mark.parametrize(("field", "value"), [(field, value) for field, values in ASKED.items() for value in values])
+async def test_what_would_change_an_answer_is_refused(
+    client: httpx.AsyncClient, script: Script, field: str, value: object
+) -> None:
+    """OpenAI's own fault names the field, whole and for a stream; no model is asked."""
+    for stream in (False, True):
+        answer = await asked(client, stream=stream, **{field: value})
+        error = answer.json()["error"]
+        assert (answer.status_code, {*error}) == (422, {"message", "type", "param", "code"})
+        assert (error["type"], error["param"], error["code"]) == ("invalid_request_error", field, "unsupported_value")
+    assert script.asked == []
+
+
+async def test_what_changes_nothing_is_taken(client: httpx.AsyncClient, script: Script) -> None:
+    """The values that mean what is done anyhow, nulls, and hints."""
+    script.add(supervisor=["Hello."] * 3)
+    harmless = {name: values[0] for name, values in UNDONE.items() if values}
+    hints = {"temperature": 0.1, "seed": 7, "store": False, "metadata": {"a": "b"}, "tools": [], "top_k": 4}
+    for fields in (harmless, dict.fromkeys(UNDONE), hints):
+        assert (await asked(client, **fields)).status_code == 200, fields
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "input_audio", "input_audio": {"data": "", "format": "wav"}},
+        {"type": "file", "file": {"file_id": "f-1"}},
+        {"type": "video_url", "video_url": {"url": "https://a.example/v"}},
+        {"type": "input_text", "text": "hi"},
+    ],
+)
+async def test_parts_that_are_not_read(client: httpx.AsyncClient, script: Script, part: dict[str, object]) -> None:
+    """They are refused by their kind in the message that is heard, and lead to the thread in those before it."""
+    content = [{"type": "text", "text": "hello"}, part]
+    error = (refused := await asked(client, messages=[{"role": "user", "content": content}])).json()["error"]
+    assert (refused.status_code, error["param"], str(part["type"]) in error["message"]) == (422, "messages", True)
+    script.add(supervisor=["Hello."])
+    assert (await asked(client, messages=[{"role": "user", "content": content}, *HELLO])).status_code == 200
+
+
+@pytest.mark.parametrize("stop", [5, {"a": 1}, ["a"] * 5, [["a"]], "x" * 101])
+async def test_a_stop_of_another_shape(client: httpx.AsyncClient, stop: object) -> None:
+    """It is refused by its name."""
+    answer = await asked(client, stop=stop)
+    assert (answer.status_code, answer.json()["error"]["param"].split(".")[0]) == (422, "stop")
+
+
+@pytest.mark.parametrize(
+    ("bounds", "shown", "reason"),
+    [
+        ({"stop": "three"}, "One two ", "stop"),
+        ({"stop": ["four", "o thr"]}, "One tw", "stop"),
+        ({"stop": ["five", ""]}, "One two three four.", "stop"),
+        ({"max_tokens": 2}, "One tw", "length"),
+        ({"max_completion_tokens": 2, "max_tokens": 500}, "One tw", "length"),
+        ({"max_tokens": 2, "stop": "two"}, "One ", "stop"),
+        ({"max_tokens": 500}, "One two three four.", "stop"),
+    ],
+)
+async def test_where_an_answer_ends(sdk: AsyncOpenAI, script: Script, bounds: Any, shown: str, reason: str) -> None:
+    """A stop sequence, also over several pieces, and a limit end the text, whole and as a stream."""
+    script.add(supervisor=["One two three four."] * 2)
+    messages: Any = HELLO
+    whole = (await sdk.chat.completions.create(model=MODEL, messages=messages, **bounds)).choices[0]
+    assert (whole.message.content, whole.finish_reason) == (shown, reason)
+    stream = await sdk.chat.completions.create(model=MODEL, messages=messages, stream=True, **bounds)
+    choices = [chunk.choices[0] async for chunk in stream]
+    assert "".join(choice.delta.content or "" for choice in choices) == shown
+    assert choices[-1].finish_reason == reason
+
+
+@pytest.mark.parametrize("limit", [0, -1, "many"])
+async def test_a_limit_that_is_none(client: httpx.AsyncClient, limit: object) -> None:
+    """It is refused by its name."""
+    assert (await asked(client, max_tokens=limit)).json()["error"]["param"] == "max_tokens"
+
+
+def test_pieces_end_where_the_whole_does() -> None:
+    """However a text is cut into pieces, a stop sequence and a limit end it at the same letter."""
+    text = "abaabab" * 3 + "!"
+    for stops, tokens in ((("abab",), None), (("aabab", "ba"), None), (("x",), 3), (("b!",), None)):
+        ends = set()
+        for size in range(1, len(text) + 1):
+            bounds = Bounds(stops, tokens)
+            pieces = [bounds.passes(text[place : place + size]) for place in range(0, len(text), size)]
+            ends.add(("".join([*pieces, bounds.passes("", is_last=True)]), bounds.reason))
+        assert len(ends) == 1
+    assert len(Bounds((), 3).passes(text)) == int(3 / PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "kind", "status", "code"),
+    [
+        ("busy", openai.InternalServerError, 503, "busy"),
+        ("unavailable", openai.InternalServerError, 503, "unavailable"),
+        ("key_refused", openai.InternalServerError, 503, "key_refused"),
+        ("spent", openai.RateLimitError, 429, "insufficient_quota"),
+        ("too_long", openai.BadRequestError, 400, "context_length_exceeded"),
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_failed_model_is_a_fault(
+    sdk: AsyncOpenAI,
+    script: Script,
+    trouble: Any,
+    kind: type[openai.APIStatusError],
+    status: int,
+    code: str,
+    *,
+    stream: bool,
+) -> None:
+    """A client that has others to fall back on sees a status, and the sentence for its user; then all goes on."""
+    failure = ModelUnavailable(trouble, "m", until="10:00" if trouble == "spent" else "")
+    script.add(supervisor=[failure, "Hello."])
+    messages: Any = HELLO
+    named = {"X-Thread-Id": "ann"}
+    with pytest.raises(kind) as fault:
+        await sdk.chat.completions.create(model=MODEL, messages=messages, stream=stream, extra_headers=named)
+    assert (fault.value.status_code, fault.value.code) == (status, code)
+    assert fault.value.message
+    answer = await sdk.chat.completions.create(model=MODEL, messages=messages, extra_headers=named)
+    assert answer.choices[0].message.content == "Hello."
+
+
+@pytest.mark.needs("planner")
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_failure_after_a_write(client: httpx.AsyncClient, script: Script, *, stream: bool) -> None:
+    """The words before it come with it; the same message again goes on, and writes nothing twice."""
+    failing = ModelUnavailable("busy", "m")
+    script.add(
+        supervisor=[Call("plan_things", {"brief": "milk"})],
+        planner=[Call("add_todos", {"items": ["milk"]}), failing, "Noted.", Call("list_todos"), "Here."],
+    )
+    script.add(supervisor=[failing, failing])
+
+    async def said(text: str, *, stream: bool) -> httpx.Response:
+        body = {"model": MODEL, "messages": [{"role": "user", "content": text}], "stream": stream}
+        return await client.post("/v1/chat/completions", json=body, headers={"X-Thread-Id": "ann"})
+
+    failed = await said("add milk", stream=stream)
+    # What was done is told at once, so that a stream has begun.
+    assert (failed.status_code, '"code":"busy"' in failed.text.replace(" ", "")) == (200 if stream else 503, True)
+    assert "Already done" in failed.text
+    assert (await said("add milk", stream=False)).json()["choices"][0]["message"]["content"].endswith("Noted.")
+    assert (await said("show the list please", stream=False)).json()["choices"][0]["message"]["content"] == "1. milk"
+
+
+@pytest.mark.needs("seat")
+async def test_a_failure_in_the_middle_of_a_stream(sdk: AsyncOpenAI, assistant: Assistant, script: Script) -> None:
+    """The shown part stays, and an error ends the stream; nothing says that the answer is whole."""
+    script.add(supervisor=["Hello.", ModelUnavailable("busy", "m")])
+    messages: Any = HELLO
+    named = {"X-Thread-Id": "t"}
+    await sdk.chat.completions.create(model=MODEL, messages=messages, extra_headers=named)
+    await takeover.take(assistant, "t")
+    await takeover.say(assistant, "t", "A new one comes.")
+    await takeover.hand_back(assistant, "t")
+    stream = await sdk.chat.completions.create(model=MODEL, messages=messages, stream=True, extra_headers=named)
+    chunks: list[ChatCompletionChunk] = []
+
+    async def read() -> None:
+        async for chunk in stream:
+            chunks.append(chunk)
+
+    with pytest.raises(openai.APIError, match="busy"):
+        await read()
+    assert "Anna: A new one comes." in "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+    assert {chunk.choices[0].finish_reason for chunk in chunks} == {None}
+
+
+@pytest.mark.needs("seat")
+async def test_a_refusal_loses_no_words_of_a_person(
+    client: httpx.AsyncClient, assistant: Assistant, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A person's words wait for the first answer that can bring them, also over a refused request."""
+    script.add(supervisor=["Hello.", "On Monday."])
+    headers = {"X-Thread-Id": "t"}
+    body = {"model": MODEL, "messages": HELLO}
+    await client.post("/v1/chat/completions", json=body, headers=headers)
+    await takeover.take(assistant, "t")
+    await takeover.say(assistant, "t", "A new one comes.")
+    await takeover.hand_back(assistant, "t")
+    with monkeypatch.context() as crowded:
+        crowded.setattr(assistant, "is_crowded", lambda _: True)
+        assert (await client.post("/v1/chat/completions", json=body, headers=headers)).status_code == 503
+    answer = await client.post("/v1/chat/completions", json=body, headers=headers)
+    assert "Anna: A new one comes." in answer.json()["choices"][0]["message"]["content"]
+
+
+async def test_whoever_has_sent_too_much(client: httpx.AsyncClient, assistant: Assistant, script: Script) -> None:
+    """A limit is a fault with its status, not an answer."""
+    script.add(supervisor=["Hello."])
+    assistant._turn_count.most = 1
+    answers = [await asked(client, user="ann", stream=stream) for stream in (False, True, False)]
+    assert [answer.status_code for answer in answers] == [200, 429, 429]
+    assert answers[1].json()["error"]["code"] == "rate_limit_exceeded"
+
+
+async def test_two_models(client: httpx.AsyncClient) -> None:
+    """Each model that is listed is found by its name, and no other."""
+    listed = (await client.get("/v1/models")).json()["data"]
+    assert [(await client.get(f"/v1/models/{model['id']}")).json() for model in listed] == listed
+    other = await client.get("/v1/models/gpt-5")
+    assert (other.status_code, other.json()["error"]["code"]) == (404, "model_not_found")
+
+
+async def test_faults_below_v1_are_openais(assistant: Assistant) -> None:
+    """Also those of keys, methods and paths; elsewhere a fault has a code and a message."""
+    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
+        answers = [
+            await client.get("/v1/models"),
+            await client.get("/v1/models", headers=by("w" * 20)),
+            await client.get("/v1/nowhere", headers=by(SHOP)),
+            await client.patch("/v1/models", headers=by(SHOP)),
+        ]
+        assert [answer.status_code for answer in answers] == [401, 401, 404, 405]
+        assert all({*answer.json()["error"]} == {"message", "type", "param", "code"} for answer in answers)
+        texts = [answer.json()["error"]["message"] for answer in answers[:2]]
+        assert [text.partition(" ")[0] for text in texts] == ["Send", "This"]
+        assert {*(await client.get("/threads")).json()["error"]} == {"code", "message"}
+
+
+@pytest.mark.parametrize("header", ["X-Thread-Id", "Idempotency-Key"])
+async def test_a_header_names_what_a_path_could(script: Script, client: httpx.AsyncClient, header: str) -> None:
+    """A name in a header keeps the rules of every name; an empty header names nothing."""
+    script.add(supervisor=["Hello."])
+    body = {"model": MODEL, "messages": HELLO}
+    statuses = [
+        (await client.post("/v1/chat/completions", json=body, headers={header: name})).status_code
+        for name in ("a\tb", "")
+    ]
+    assert statuses == [422, 200]

@@ -1,0 +1,94 @@
+"""OpenAI's Responses form, as its official client speaks it."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from openai import AsyncOpenAI, DefaultAsyncHttpxClient, NotFoundError
+
+from agents.errors import ModelUnavailable
+from app.assistant import Assistant
+from app.testing.script import Script
+from tests.support.http_door import served
+
+MODEL = "dialog-supervisor"
+
+
+@pytest.fixture
+async def sdk(assistant: Assistant) -> AsyncIterator[AsyncOpenAI]:
+    """The official client, which tries nothing twice."""
+    http = DefaultAsyncHttpxClient(trust_env=False)
+    async with (
+        served(assistant) as url,
+        AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, http_client=http) as client,
+    ):
+        yield client
+
+
+def heard(script: Script) -> list[str]:
+    """Return the talk in the model's last prompt, without the context of the turn."""
+    return [message.text.split("\n</context>\n")[-1].strip() for message in script.asked[-1].messages[1:]]
+
+
+async def test_behind_a_response_that_is_named(sdk: AsyncOpenAI, script: Script) -> None:
+    """The talk goes on behind it; behind an earlier one it branches, with or without a stream."""
+    script.add(supervisor=["Hello.", "Fine.", "Well."])
+    first = await sdk.responses.create(model=MODEL, input="hi")
+    assert (first.output_text, first.status) == ("Hello.", "completed")
+    second = await sdk.responses.create(model=MODEL, input="how are you", previous_response_id=first.id)
+    assert (second.output_text, second.previous_response_id) == ("Fine.", first.id)
+    assert heard(script) == ["hi", "Hello.", "how are you"]
+    stream: Any = await sdk.responses.create(model=MODEL, input="and you", previous_response_id=first.id, stream=True)
+    events = [event async for event in stream]
+    assert "".join(event.delta for event in events if event.type == "response.output_text.delta") == "Well."
+    assert (events[0].type, events[-1].type) == ("response.created", "response.completed")
+    assert events[-1].response.output_text == "Well."
+    assert [event.sequence_number for event in events] == [*range(len(events))]
+    assert heard(script) == ["hi", "Hello.", "and you"]
+
+
+async def test_without_a_name_the_input_is_the_history(sdk: AsyncOpenAI, script: Script) -> None:
+    """A client that sends all that was said goes on, as in chat completions."""
+    script.add(supervisor=["Hello.", "Fine."])
+    said: Any = [{"role": "user", "content": "hi"}]
+    first = await sdk.responses.create(model=MODEL, input=said)
+    said += [item.model_dump() for item in first.output]
+    said.append({"role": "user", "content": [{"type": "input_text", "text": "how are you"}]})
+    await sdk.responses.create(model=MODEL, input=said)
+    assert heard(script) == ["hi", "Hello.", "how are you"]
+
+
+async def test_a_response_of_another_person(sdk: AsyncOpenAI, script: Script) -> None:
+    """Nobody goes on with somebody else's talk, nor with one that there is not."""
+    script.add(supervisor=["Hello."])
+    first = await sdk.responses.create(model=MODEL, input="hi", user="ann")
+    for user, id in (("bob", first.id), ("ann", "resp_none")):
+        with pytest.raises(NotFoundError):
+            await sdk.responses.create(model=MODEL, input="more", previous_response_id=id, user=user)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"input": [{"type": "item_reference", "id": "1"}]},
+        {"tools": [{"type": "web_search"}]},
+        {"tools": [{"type": "function", "name": "a"}], "tool_choice": "required"},
+        {"text": {"format": {"type": "grammar"}}},
+        {"background": True},
+        {"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "1"}]}]},
+        {"input": [{"role": "user", "content": [{"type": "input_text", "text": 5}]}]},
+    ],
+)
+async def test_what_is_not_done(client: httpx.AsyncClient, changed: dict[str, object]) -> None:
+    """It is refused in OpenAI's form."""
+    answer = await client.post("/v1/responses", json={"model": MODEL, "input": "hi", **changed})
+    assert (answer.status_code, {*answer.json()["error"]}) == (422, {"code", "message", "param", "type"})
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_model_that_fails(client: httpx.AsyncClient, script: Script, *, stream: bool) -> None:
+    """It is a fault with a status that clients fall back on."""
+    script.add(supervisor=[ModelUnavailable("busy", "m")])
+    answer = await client.post("/v1/responses", json={"model": MODEL, "input": "hi", "stream": stream})
+    assert answer.status_code == 503

@@ -1,4 +1,4 @@
-"""The next version of the application: a copy of this one that speaks, stores and tells something more."""
+"""The next version of the application: a copy with changes in its texts, its tables and its events."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,13 +6,13 @@ from pathlib import Path
 from tests.support.checkout import check_out
 
 CHANGES: Sequence[tuple[str, str, str]] = (
-    # It words an answer otherwise, which shows who gave it.
+    # Another wording of an answer shows which version gave it.
     (
         "prompts/en/planner/phrases.toml",
         'reminder_set = "Set: $reminder."',
         'reminder_set = "Written down: $reminder."',
     ),
-    # A dialog that is under way has another version, another prompt and a field more.
+    # A running dialog has another version, another prompt and one more field.
     ("dialogs/profile/__init__.py", "    remember=True,\n", "    remember=True,\n    version=2,\n"),
     (
         "dialogs/profile/__init__.py",
@@ -20,7 +20,7 @@ CHANGES: Sequence[tuple[str, str, str]] = (
         '    motto: str | None = Field(default=None, description="Their motto.", json_schema_extra=UNASKED)\n'
         "    work: str | None",
     ),
-    # An event has a field more, and there is an event that is not known here.
+    # An event has one more field, and one kind of event is unknown here.
     ("agents/events/__init__.py", '    held_by: str = ""\n', '    held_by: str = ""\n    mood: str = "calm"\n'),
     (
         "agents/events/__init__.py",
@@ -42,11 +42,11 @@ CHANGES: Sequence[tuple[str, str, str]] = (
     # A table has a column more.
     (
         "app/plugins/audit/log.py",
-        '(at_ms)""",\n    ),',
-        '(at_ms)""",\n        "ALTER TABLE audit ADD COLUMN place TEXT",\n    ),',
+        '(at_ms)""",\n    },',
+        '(at_ms)""",\n        "add_place": "ALTER TABLE audit ADD COLUMN place TEXT",\n    },',
     ),
 )
-"""The file, what stands there, and what stands there in the next version."""
+"""The file, its text, and the text of the next version."""
 
 
 def next_version(folder: Path) -> None:

@@ -16,11 +16,11 @@ from tests.support.next_version import next_version
 from tests.support.postgres_server import PostgresServer
 from tests.support.worker_fleet import Fleet
 
-THREADS = 8
+THREADS = 4
 BY_EACH = 8
 """Answers that each version gives at least while both play."""
 PRESENT, NEXT = "Set", "Written down"
-"""How an answer of each version begins."""
+"""The beginning of an answer of each version."""
 REMINDERS = 'SELECT number, text FROM reminders WHERE "user" = %s ORDER BY number'
 
 
@@ -30,7 +30,7 @@ class People:
     def __init__(self, *doors: httpx.AsyncClient) -> None:
         self.doors = [*doors]
         self.told = defaultdict[str, list[str]](list)
-        """What each thread was told, an entry for each message."""
+        """The texts for each thread, an entry for each message."""
 
     async def remind(self, until: Callable[[], bool]) -> None:
         """Let everybody set one reminder after the other until something is true."""
@@ -51,17 +51,26 @@ class People:
         return profile
 
     def by(self, word: str) -> int:
-        """Return how many answers a version has given."""
+        """Return the number of a version's answers."""
         return sum(answer.startswith(word) for answers in self.told.values() for answer in answers)
 
 
 @asynccontextmanager
 async def both_play(people: People, coming: Fleet) -> AsyncIterator[None]:
     """Start a worker of the next version beside the present one, and let both answer; it stops after the block."""
-    async with coming.command("worker"):
+    async with coming.command("worker") as worker:
         goals = people.by(PRESENT) + BY_EACH, people.by(NEXT) + BY_EACH
-        await people.remind(lambda: people.by(PRESENT) >= goals[0] and people.by(NEXT) >= goals[1])
+
+        def have_answered() -> bool:
+            assert worker.returncode is None, f"the worker of the next version has ended with {worker.returncode}"
+            return people.by(PRESENT) >= goals[0] and people.by(NEXT) >= goals[1]
+
+        await people.remind(have_answered)
         yield
+
+
+def test_each_change_of_the_next_version_fits_this_one(tmp_path: Path) -> None:
+    next_version(tmp_path)
 
 
 @pytest.mark.slow

@@ -77,17 +77,21 @@ class KeptReminders(KeptList):
         return item["at_ms"] == other["at_ms"] or bool(item["rule"] and item["rung_ms"] != other["rung_ms"])
 
     async def question(self, args: Json, runtime: Runtime) -> str | None:
-        """See `KeptList`. Raises as `refuse_other_kinds`."""
-        await self.refuse_other_kinds(args["numbers"], runtime)
-        return await super().question(args, runtime)
+        """See `KeptList`. Raises as `of_other_kinds`."""
+        others = await self.of_other_kinds(args["numbers"], runtime)
+        return await super().question({"numbers": [it for it in args["numbers"] if it not in others]}, runtime)
 
-    async def refuse_other_kinds(self, numbers: Collection[int], runtime: Runtime) -> None:
-        """Check the entries to delete: "all timers" are timers and nothing else. A spoken number names its entry, too.
+    async def of_other_kinds(self, numbers: Collection[int], runtime: Runtime) -> dict[int, str]:
+        """Return the entries that a deletion leaves, with their lines: "all timers" are timers and nothing else.
+
+        They are of another kind than the user has named, without its name. A spoken number names its entry, too.
 
         Raises:
-            Refused: the user has named a kind, and the deletion concerns entries of other kinds without its name.
+            Refused: nothing would be deleted.
         """
-        lang, text = runtime.state["lang"], runtime.state["heard"]["text"] or ""
+        if runtime.context.is_shared:
+            return {}
+        lang, text = runtime.state["lang"], _asking(runtime)
         heard, numbers_said = {*stems(text, lang)}, {*map(int, re.findall(r"\d{1,6}", text))}
         live = await live_reminders(runtime)
         # Where no entry is a plain reminder, the word "reminder" means all kinds.
@@ -95,15 +99,18 @@ class KeptReminders(KeptList):
             kind: {*stems(said(f"kind_{kind}", lang), lang)} for kind in {"alarm", "timer", *(it.kind for it in live)}
         }
         named = {kind: name for kind, name in kinds.items() if heard >= name}
-        others = [
-            line_of(it, runtime)
+        others = {
+            it.number: line_of(it, runtime)
             for it in live
             if it.number in {*numbers} - numbers_said
             and it.kind not in named
             and not any(name <= {*stems(it.text, lang)} for name in named.values())
-        ]
-        if named and others and not runtime.context.is_shared:
-            raise Refused(said("reminders_other_kind", lang, items="; ".join(others)))
+        }
+        if not named:
+            return {}
+        if others and others.keys() >= {*numbers}:
+            raise Refused(said("reminders_other_kind", lang, items="; ".join(others.values())))
+        return others
 
     def worded(self, value: Json, lang: str) -> str:
         """Return a reminder with its number, and whether it is over."""
@@ -306,8 +313,11 @@ async def delete_reminders(numbers: Numbers, runtime: Runtime) -> str:
 
     numbers: as listed.
     """
-    await REMINDERS.refuse_other_kinds(numbers, runtime)
-    return await REMINDERS.delete(runtime, numbers)
+    others = await REMINDERS.of_other_kinds(numbers, runtime)
+    deleted = await REMINDERS.delete(runtime, [number for number in numbers if number not in others])
+    if not others:
+        return deleted
+    return f"{deleted}\n{said('reminders_left', runtime.state['lang'], items='; '.join(others.values()))}"
 
 
 @traits(effect="write", repeatable=True, volatile=True, shortcut=True, undo=REMINDERS)
@@ -410,6 +420,17 @@ def _recent_replies(runtime: Runtime) -> list[AIMessage]:
     talk = runtime.state.get("talk", [])
     heard = [place for place, message in enumerate(talk) if isinstance(message, HumanMessage)]
     return [it for it in talk[heard[-2] if len(heard) > 1 else 0 :] if isinstance(it, AIMessage)]
+
+
+def _asking(runtime: Runtime) -> str:
+    """Return the message of the user for which the speaker made this call; a later yes changes nothing of it."""
+    asked = runtime.state["heard"]["text"] or ""
+    for message in runtime.state.get("talk", []):
+        if isinstance(message, HumanMessage):
+            asked = message.text
+        elif isinstance(message, AIMessage) and runtime.tool_call_id in (call["id"] for call in message.tool_calls):
+            break
+    return asked
 
 
 def _recent_calls(runtime: Runtime) -> list[ToolCall]:

@@ -108,14 +108,19 @@ async def test_what_is_no_choice_stops_nothing(friday: Chat) -> None:
     ("text", "lang"), [("delete all of the timers", "en"), ("удали все таймеры", "ru"), ("删除所有计时器", "zh")]
 )
 async def test_all_is_of_the_kind_that_was_named(friday: Chat, text: str, lang: str) -> None:
-    """A model that would delete more is refused before anybody is asked, and told what is of another kind."""
-    everything = Call("delete_reminders", {"numbers": [1, 2, 3]})
+    """Where a model would delete more, the question and the deletion are of that kind alone; the model is told."""
     await answers(friday, [MUM, PASTA, ALARM], lang=lang)
-    [refused] = await answers(friday, [everything], said=text, lang=lang)
-    assert "1. call mum" in refused
-    assert "3. " in refused
-    assert "pasta" not in refused
-    assert len(await kept(friday)) == 3
+    everything = Call("delete_reminders", {"numbers": [1, 2, 3]})
+    friday.expects(planner=[everything, "Done."], observer=["stay"] * 9)
+    await friday.says(text, lang=lang)
+    question = next(str(event) for event in reversed(friday.events) if event.type == "interrupt")
+    assert "pasta" in question
+    assert "call mum" not in question
+    await friday.says({"en": "yes", "ru": "да", "zh": "好"}[lang], lang=lang)
+    friday.script.queues.clear()
+    [deleted] = [event.plain()["object"] for event in friday.events if event.type == "tool.end"][-1:]
+    assert "1. call mum" in deleted.splitlines()[-1]
+    assert len(await kept(friday)) == 2
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import observers
 from agents.events import ToolEnd, TurnEnd
-from agents.graph import build_graph
 from agents.memory import Memory, open_memory
 from agents.state import SUPERVISOR
 from agents.toolkit.services import Services
@@ -41,6 +39,7 @@ from tests.dialogs.orders.recorded.outcomes import Played, row
 from tests.dialogs.orders.recorded.reads import Reads
 from tests.dialogs.orders.recorded.script import Clerk
 from tests.dialogs.orders.recorded.tasks import Repeat, Task, tasks
+from tests.support.compiled import compiled, discovered
 
 SIDE_BY_SIDE = 8
 """Tasks that are played at a time."""
@@ -50,12 +49,12 @@ Watch = Callable[[Assistant, str], Awaitable[None]]
 
 def compose(memory: Memory, clerk: Clerk, services: Services) -> Assistant:
     """Return an assistant with the clerk's models."""
-    speakers, langs = desk(marked=clerk.marked), languages()
-    graph = build_graph(speakers, observers.discover(langs), saver=memory.saver, store=memory.store)
+    speakers = desk(marked=clerk.marked)
+    graph = compiled(memory, speakers, discovered()[1], gate=None)
     models = clerk.models([SUPERVISOR, "observer", DESK])
     player = TurnPlayer(
         graph,
-        Languages("en", tuple(langs)),
+        Languages("en", tuple(languages())),
         memory=memory,
         models=models,
         permissions=OPERATOR,

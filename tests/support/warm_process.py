@@ -4,6 +4,7 @@ A fork becomes the command: it has an environment, streams, signals and an exit 
 """
 
 import asyncio
+import atexit
 import fcntl
 import json
 import multiprocessing
@@ -114,6 +115,8 @@ class WarmModule:
         self._in, self._out = os.fdopen(os.dup(ours_in.fileno()), "w"), os.fdopen(os.dup(ours_out.fileno()))
         for pipe in (reading, writing, ours_in, ours_out):
             pipe.close()
+        for file in (self._in, self._out):
+            atexit.register(file.close)
 
     def tell(self, what: object) -> None:
         """Write a line."""

@@ -5,6 +5,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -34,13 +35,19 @@ def digest(file: Path, changes: Mapping[str, Callable[[Record], Record]]) -> str
 
     Keys are sorted, those of nulls left out; there are no blanks, and nothing is escaped.
     """
-    records: dict[str, Record] = {}
+    members: dict[str, list[str]] = {}
     with closing(sqlite3.connect(file)) as connection:
-        for kind, id, body in connection.execute("SELECT kind, id, body FROM shop_records"):
-            record = json.loads(body)
-            records.setdefault(kind, {})[id] = changes[id](record) if id in changes else record
-    text = json.dumps(without_nulls(records), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+        for kind, id, body in connection.execute("SELECT kind, id, body FROM shop_records ORDER BY kind, id"):
+            changed = json.dumps(changes[id](json.loads(body))) if id in changes else body
+            members.setdefault(kind, []).append(f"{json.dumps(id)}:{canonical(changed)}")
+    text = ",".join(f"{json.dumps(kind)}:{{{','.join(records)}}}" for kind, records in members.items())
+    return hashlib.sha256(f"{{{text}}}".encode()).hexdigest()
+
+
+@cache
+def canonical(body: str) -> str:
+    """Return JSON in its canonical form; most records are the same in every file."""
+    return json.dumps(without_nulls(json.loads(body)), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def writes(file: Path) -> list[str]:

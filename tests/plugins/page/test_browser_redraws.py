@@ -39,7 +39,7 @@ SEEN = """() => {
     new MutationObserver((changes) => changes.forEach(note)).observe(document.getElementById("log"), watched);
 }"""
 """Lets the page note what stands there of each answer at the moment at which it ends."""
-TURNS = 60
+TURNS = 20
 TYPED = (
     "Elm Street 5, the second door ",
     "behind the yard, ",
@@ -66,8 +66,8 @@ async def test_a_talk_with_the_stand_in(tmp_path: Path, size: tuple[int, int], l
         await is_sound(page)
 
 
-async def test_sixty_turns_on_a_slow_machine(assistant: Assistant, script: Script) -> None:
-    """With the CPU slowed six times each of 60 answers is drawn as it comes, and is whole when its turn ends."""
+async def test_twenty_turns_on_a_slow_machine(assistant: Assistant, script: Script) -> None:
+    """With the CPU slowed six times each of 20 answers is drawn as it comes, and is whole when its turn ends."""
     answers = [f"Answer {number} is long enough." for number in range(TURNS)]
     script.add(supervisor=answers)
     async with browsing(assistant, PHONE) as page:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any, cast, get_type_hints
 
 from langchain_core.tools import BaseTool, StructuredTool
@@ -23,6 +24,7 @@ OPERATOR = Permissions({ANYBODY: frozenset({SERVE})})
 """Everybody may act for every customer."""
 
 
+@cache
 def desk(*, marked: bool) -> Speakers:
     """Return the application's speakers, with identifiers as numbers or as they are."""
     speakers, _ = discovered()

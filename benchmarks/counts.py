@@ -21,9 +21,12 @@ CACHED = 0.1
 """The price of a character from a provider's cache; a fresh one costs 1."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Calls:
-    """The model calls of some turns, with discarded drafts."""
+    """The model calls of some turns, with discarded drafts.
+
+    `asyncio.run` words what it returns: for calls of 150 turns that would take most of the time.
+    """
 
     asked: Sequence[Asked]
     turns: Sequence[int]

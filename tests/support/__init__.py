@@ -1,4 +1,4 @@
-"""What tests share: edges that are faked, and helpers. The map, by what a test needs:
+"""The common parts of tests: fakes of the edges, and helpers. The map, by the needs of a test:
 
 Conversations: an assistant, and what its models say: `scripted_assistant`, `fake_assistant`, `compiled`,
     `takeover`, `tiny_graph`, `endpoint_talk`, `obeying`, `odd_provider`, `wire_forms`, `refusing_server`,

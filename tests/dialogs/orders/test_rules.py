@@ -1,4 +1,4 @@
-"""What `local:rules` understands of the shop: which order, which payment method, a choice where others read along."""
+"""The stand-in in the shop: it finds the order and the payment method, and offers a choice where others read along."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is forgotten, and what is not: in words, after a question; whatever other threads there are."""
+"""A wish in words to be forgotten: a question comes first, and other threads of the user count as well."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
 """Three people in a group, a model that obeys whoever speaks, and every private thing: nothing leaks, nothing crosses.
 
-Ann and Bob have data of their own from private conversations; Cat has none. What one of them is shown must not have
-a word of another's, and what the group can read must not have a word of anybody's.
+Ann and Bob have data of their own from private conversations; Cat has none. A private
+answer must not have a word of another's data, and the texts of the group must not have a word of anybody's.
 """
 
 from datetime import UTC, datetime

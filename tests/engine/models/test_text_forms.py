@@ -1,4 +1,4 @@
-"""What models write that is no word to the user: taken as the call that it is, left out, or no reply at all.
+"""Texts of models that are no words to the user: each is taken for its call, is left out, or makes no reply.
 
 Every text is read whole, and cut in two at each of its characters.
 """

@@ -1,4 +1,4 @@
-"""Whatever is said, `local:rules` makes no write unasked unless an example of that tool is said."""
+"""The stand-in makes no write unasked, unless the message is an example of that tool."""
 
 import re
 from functools import cache

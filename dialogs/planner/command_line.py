@@ -24,7 +24,8 @@ from agents.toolkit.commands import installation_of, services_of
 from dialogs.planner.calendar_file import CalendarEntry, calendar, entries, uid_of
 from dialogs.planner.records import IMPORTED, OTHERS, Reminder
 from dialogs.planner.store import Reminders
-from dialogs.planner.tools.reminders import REMINDERS, add_reminder
+from dialogs.planner.tools.reminder_list import REMINDERS
+from dialogs.planner.tools.reminders import add_reminder
 from dialogs.planner.wording import said
 
 LOG = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ from dialogs.planner.agenda import TODAY, Agenda
 from dialogs.planner.reschedule import rezoned
 from dialogs.planner.store import Reminders
 from dialogs.planner.tools.kept_lists import When
-from dialogs.planner.tools.reminders import REMINDERS, changed, reminders_of, stored
+from dialogs.planner.tools.reminder_list import REMINDERS, changed, reminders_of, stored
 from dialogs.planner.tools.todos import TODOS, put_on_list
 from dialogs.planner.wording import said
 from prompts import FALLBACK, table

@@ -214,6 +214,7 @@ def test_the_report_describes_a_dialog(settings: Settings) -> None:
     }
 
 
+@pytest.mark.needs("standin")
 def test_the_report_shows_what_is_not_translated(
     plant: Plant, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

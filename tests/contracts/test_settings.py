@@ -15,11 +15,13 @@ def settings(**values: str) -> Settings:
         return Settings(_env_file=None)
 
 
+@pytest.mark.needs("standin")
 def test_without_anything_it_runs_without_a_key() -> None:
     """The default model needs no key."""
     assert settings().models().default.name == "local:rules"
 
 
+@pytest.mark.needs("standin")
 def test_roles_may_have_their_own_models() -> None:
     """Each role, the observers and the fallback can be given a model of their own."""
     models = settings(
@@ -36,6 +38,7 @@ def test_roles_may_have_their_own_models() -> None:
     assert models.chain("profile")[0].name == "openai:big"
 
 
+@pytest.mark.needs("standin")
 def test_a_model_on_the_command_line_counts_for_every_role() -> None:
     """`--model` takes the place of whatever is configured."""
     models = settings(llm_model="openai:big", role_models="planner=openai:plan").models("local:rules")

@@ -43,6 +43,7 @@ async def test_the_door_of_the_document_answers(tmp_path: Path) -> None:
     assert shown[-1] == "planner: Noted."
 
 
+@pytest.mark.needs("standin")
 @pytest.mark.parametrize(("lang", "answer"), [("en", "I can\n- "), ("ru", "Я могу\n- ")])
 async def test_the_request_of_the_document_is_answered(
     lang: str, answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

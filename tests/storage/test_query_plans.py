@@ -104,6 +104,7 @@ async def talk(url: str, seen: set[str] | dict[str, Values]) -> None:
         await _act(assistant)
 
 
+@pytest.mark.needs("standin")
 async def test_every_statement_of_a_talk_uses_an_index(tmp_path: Path, statements: set[str]) -> None:
     """Turns with writes, an undo, memory and a deletion read no table whole."""
     path = tmp_path / "talk.db"

@@ -30,6 +30,7 @@ def run(capsys: Captured, *arguments: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.needs("standin")
 def test_a_folder_is_listed(capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each title has its file; without a folder it is the catalogue."""
     assert len(run(capsys)) == len(run(capsys, "list")) == 17
@@ -45,6 +46,7 @@ def test_a_folder_is_listed(capsys: Captured, tmp_path: Path, monkeypatch: pytes
     assert f"film · Nosferatu · 1922 · {file}\n" in capsys.readouterr().out
 
 
+@pytest.mark.needs("standin")
 def test_people_get_profiles_and_limits(capsys: Captured) -> None:
     """A profile may be shared; a limit is one user's own; the last word counts."""
     run(capsys, "viewer", "12345", "family")
@@ -60,6 +62,7 @@ def test_people_get_profiles_and_limits(capsys: Captured) -> None:
     assert [row["user"] for row in run(capsys, "viewers")] == ["12345"]
 
 
+@pytest.mark.needs("standin")
 @pytest.mark.parametrize(("arguments", "reason"), [
     (["no-viewer", "eve"], "'eve' has no profile"),
     (["viewer", "eve"], "Missing argument 'profile'"),
@@ -70,6 +73,7 @@ def test_what_cannot_be_done_is_one_line(capsys: Captured, arguments: list[str],
     assert reason in capsys.readouterr().err
 
 
+@pytest.mark.needs("standin")
 def test_a_folder_that_is_none_stops_the_start(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     """The setting is named."""
     monkeypatch.setenv("MEDIA_FOLDER", "/nowhere/films")
@@ -77,6 +81,7 @@ def test_a_folder_that_is_none_stops_the_start(capsys: Captured, monkeypatch: py
     assert "MEDIA_FOLDER: there is no folder /nowhere/films" in capsys.readouterr().err
 
 
+@pytest.mark.needs("standin")
 async def test_the_titles_of_kodi_are_listed(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     """Films, series and episodes, with the files as Kodi names them."""
     async with KodiServer.open() as server:
@@ -90,6 +95,7 @@ async def test_the_titles_of_kodi_are_listed(capsys: Captured, monkeypatch: pyte
     assert rows == {**films, **episodes, SERIES: ("series-1", False)}
 
 
+@pytest.mark.needs("standin")
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [

@@ -41,6 +41,7 @@ def test_graph_and_forget(stage: Stage, capsys: Captured) -> None:
     assert capsys.readouterr().out == "graph TD;\nThread me is forgotten.\n"
 
 
+@pytest.mark.needs("standin")
 @pytest.mark.parametrize(("faults", "code"), [([], 0), (["prompts/en/x.md is missing"], 2)])
 def test_check_tells_faults(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: Captured, faults: list[str], code: int
@@ -68,6 +69,7 @@ def test_check_tells_faults(
     assert json.loads(capsys.readouterr().out) == found
 
 
+@pytest.mark.needs("standin")
 def test_check_reads_the_database(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured) -> None:
     """A file that was cut short, or that a newer version has made, is a fault, and stays as it was."""
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path / 'd.db'}")
@@ -96,6 +98,7 @@ def test_a_name_brings_no_escapes_to_the_terminal(stage: Stage, capsys: Captured
     assert capsys.readouterr().out == "Thread me is forgotten.\n"
 
 
+@pytest.mark.needs("research")
 def test_check_names_the_setting_that_a_slip_meant(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
 ) -> None:
@@ -177,6 +180,7 @@ def test_a_page_of_a_search_leads_to_the_next_one(
     assert "between" not in page
 
 
+@pytest.mark.needs("standin")
 @pytest.mark.parametrize(
     ("arguments", "threads", "people", "told"),
     [
@@ -227,6 +231,7 @@ def test_what_a_deletion_would_leave_is_said_before(
     assert command_line.main(["forget", "--user", "ann", "--yes"]) == 0
 
 
+@pytest.mark.needs("standin")
 def test_a_thread_that_cannot_be_read_is_forgotten_too(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured, caplog: pytest.LogCaptureFixture
 ) -> None:

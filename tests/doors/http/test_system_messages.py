@@ -112,6 +112,7 @@ async def test_their_bounds(client: httpx.AsyncClient, assistant: Assistant, bod
     assert (await client.put(PATH, json=told(*["я" * LONGEST] * MOST))).status_code == 200
 
 
+@pytest.mark.needs("standin")
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """An operator sets them from a file or standard input, and reads them back, alone and in the prompt."""
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path / 'command.db'}")

@@ -70,6 +70,7 @@ def test_a_thread_is_forgotten(path: Path) -> None:
     assert kept(path) == ["in work"]
 
 
+@pytest.mark.needs("standin")
 def test_forget_takes_it_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`forget` leaves none of the thread's words in the folder, and only the owner may read what is there."""
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/talk.db")

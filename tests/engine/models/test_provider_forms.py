@@ -18,6 +18,7 @@ from benchmarks.providers import main
 from tests.support.scripted_assistant import stage
 from tests.support.strict_providers.kinds import PARAMETERS, forms, strict_server
 
+pytestmark = pytest.mark.needs("planner")
 WORK = (
     "hello",
     "handoff",

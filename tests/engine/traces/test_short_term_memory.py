@@ -39,6 +39,7 @@ async def test_every_message_says_where_it_comes_from(chat: Chat) -> None:
     assert times[0] > 1_700_000_000_000
 
 
+@pytest.mark.needs("standin")
 @pytest.mark.sqlite
 async def test_history_and_export_are_of_one_form(
     chat: Chat, capsys: Captured, monkeypatch: pytest.MonkeyPatch

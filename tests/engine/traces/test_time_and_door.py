@@ -30,6 +30,7 @@ async def at(chat: Chat, minutes: float, text: str, **more: Any) -> list[str]:
     return told(chat)
 
 
+@pytest.mark.needs("telegram")
 async def test_the_time_is_told_again_when_ten_minutes_the_day_or_the_door_have_changed(chat: Chat) -> None:
     """An unchanged fact is not told again, and the prompt before stays the beginning of the next one."""
     first = ["Now: Thursday 2026-11-26, about 23:40 (UTC)", "The user writes in a terminal."]

@@ -10,6 +10,7 @@ from app.cli import command_line
 from prompts import sentence
 
 
+@pytest.mark.needs("standin")
 def test_commands_that_change_something_are_listed(house: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Listed as lines and as JSON, what failed too; commands that only look are not."""
     assert command_line.main(["audit"]) == 0

@@ -16,6 +16,7 @@ async def deeds(assistant: Assistant) -> list[tuple[str, ...]]:
     return [deed[1:] for deed in await assistant.services.get(Audit).deeds(1)]
 
 
+@pytest.mark.needs("seat")
 async def test_what_operators_do_is_written_down(assistant: Assistant, script: Script) -> None:
     """System messages, sentences, seats and deletions; also what failed, and not what is only read."""
     script.add(supervisor=["Hello."])
@@ -51,6 +52,7 @@ async def test_what_operators_do_is_written_down(assistant: Assistant, script: S
     assert OPERATOR not in str(rows)
 
 
+@pytest.mark.needs("seat")
 async def test_the_page_of_seats_is_written_down(
     client: httpx.AsyncClient, assistant: Assistant, script: Script
 ) -> None:
@@ -84,6 +86,6 @@ async def test_what_is_a_callers_own_is_not(assistant: Assistant, script: Script
     script.add(supervisor=["Hello."])
     async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, headers=by(SHOP), timeout=300) as client:
         await client.post("/threads/t/turns", json={"text": "hello"})
-        assert (await client.put("/threads/t/seat", json={})).status_code == 403
+        assert (await client.put("/threads/t/system_messages", json={})).status_code == 403
         assert (await client.delete("/threads/t")).status_code == 200
     assert await deeds(assistant) == []

@@ -74,6 +74,7 @@ def has_word(folder: Path) -> bool:
     return any(WORD.encode() in file.read_bytes() for file in folder.iterdir() if file.is_file())
 
 
+@pytest.mark.needs("standin")
 def test_an_encrypted_file_is_compacted(path: Path, run: Say) -> None:
     """`compact` tells its bytes before and after, as of a plain file, and the file stays encrypted."""
     run("ask", WORD)
@@ -83,6 +84,7 @@ def test_an_encrypted_file_is_compacted(path: Path, run: Say) -> None:
     assert not has_word(path.parent)
 
 
+@pytest.mark.needs("standin")
 @pytest.mark.parametrize("key", [KEY, None])
 async def test_no_word_stands_in_the_files(path: Path, monkeypatch: pytest.MonkeyPatch, key: str | None) -> None:
     """The file, its log and its index are searched while the conversation is open; without a key the word is found."""
@@ -140,6 +142,7 @@ async def test_a_reminder_rings(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert [WORD in text for text in desktop.shown.values()] == [True]
 
 
+@pytest.mark.needs("standin")
 @pytest.mark.parametrize(
     "command", [["threads"], ["ask", "hi"], ["calibrate"], ["migrate", "--readable", "--to", "sqlite:///new.db"]]
 )
@@ -177,6 +180,7 @@ def test_what_is_no_key_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch, 
     assert not path.exists()
 
 
+@pytest.mark.needs("standin")
 @pytest.mark.usefixtures("path")
 @pytest.mark.parametrize("command", [["threads"], ["check"]])
 def test_without_the_extra_the_line_names_it(
@@ -249,6 +253,7 @@ def test_the_way_to_a_server_and_back(
     assert WORD.encode() not in back.read_bytes()
 
 
+@pytest.mark.needs("standin")
 def test_a_copy_that_anybody_can_read_needs_agreement(path: Path, capfd: Captured, run: Say) -> None:
     """The line names both ways on; nothing is made."""
     run("ask", "hello")

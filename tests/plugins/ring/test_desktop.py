@@ -23,6 +23,7 @@ async def are_told(path: Path, number: int) -> bool:
     return len(await told(path)) >= number
 
 
+@pytest.mark.needs("standin")
 async def test_a_reminder_is_shown_and_written_down(bus: str, tmp_path: Path, capsys: Captured) -> None:
     """On time it is shown as it is, late with the time it was meant for; the conversation knows both."""
     path = tmp_path / "dialogs.db"
@@ -44,7 +45,7 @@ async def test_a_reminder_is_shown_and_written_down(bus: str, tmp_path: Path, ca
     assert any(line.startswith("⏰ call <b>Ann</b> & co (missed") for line in lines)
 
 
-@pytest.mark.needs("telegram")
+@pytest.mark.needs("telegram", "standin")
 async def test_a_server_without_markup_gets_plain_words(bus: str, tmp_path: Path) -> None:
     """Nothing is escaped for a server that shows text as it is; chats of Telegram are left to the bot."""
     path = tmp_path / "dialogs.db"
@@ -58,6 +59,7 @@ async def test_a_server_without_markup_gets_plain_words(bus: str, tmp_path: Path
     assert [text for _, text in server.calls] == ["⏰ a < b"]
 
 
+@pytest.mark.needs("standin")
 async def test_what_could_not_be_shown_waits(bus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reminder that the server refuses is not told anywhere, and shown when the server does its work again."""
     monkeypatch.setattr("app.plugins.ring.service.DESKTOP_AGAIN", 0.05)
@@ -73,6 +75,7 @@ async def test_what_could_not_be_shown_waits(bus: str, tmp_path: Path, monkeypat
     assert await told(path) == ["⏰ tea"]
 
 
+@pytest.mark.needs("standin")
 async def test_without_a_desktop_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     """The first line says that it waits; the last line names the remedy, and the code tells a service to try again."""
     monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
@@ -83,6 +86,7 @@ async def test_without_a_desktop_it_says_so(tmp_path: Path, monkeypatch: pytest.
     assert "DBUS_SESSION_BUS_ADDRESS" in lack
 
 
+@pytest.mark.needs("standin")
 async def test_a_bus_without_a_server(bus: str, tmp_path: Path, capsys: Captured) -> None:
     """A session without a notification server is told as such."""
     settings = Settings(_env_file=None, database_url=f"sqlite:///{tmp_path}/dialogs.db")
@@ -90,6 +94,7 @@ async def test_a_bus_without_a_server(bus: str, tmp_path: Path, capsys: Captured
     assert "ServiceUnknown" in capsys.readouterr().err
 
 
+@pytest.mark.needs("standin")
 async def test_two_doors_tell_a_reminder_once(bus: str, tmp_path: Path) -> None:
     """A conversation at the terminal and the service ring the same database: every reminder comes at one of them."""
     path = tmp_path / "dialogs.db"

@@ -23,6 +23,7 @@ def bot(world: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
+@pytest.mark.needs("standin")
 async def test_reminders_of_the_terminal_ring_in_a_chat(world: BotApi, tmp_path: Path) -> None:
     """Reminders of the terminal come to the chat of the settings, reminders of a chat to that chat."""
     path = tmp_path / "dialogs.db"
@@ -37,6 +38,7 @@ async def test_reminders_of_the_terminal_ring_in_a_chat(world: BotApi, tmp_path:
     assert "getUpdates" not in world.methods()
 
 
+@pytest.mark.needs("standin")
 async def test_nothing_rings_in_a_chat_that_has_blocked_the_bot(world: BotApi, tmp_path: Path) -> None:
     """It waits until its user can be reached; others are rung."""
     path = tmp_path / "dialogs.db"

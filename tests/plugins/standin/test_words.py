@@ -23,6 +23,7 @@ def test_the_words_of_a_language_are_few(lang: str) -> None:
     assert max(map(len, lines)) <= LONGEST_LINE
 
 
+@pytest.mark.needs("orders")
 def test_a_question_belongs_to_its_tool() -> None:
     """A tool of one's own with a parameter `reason` is not asked with the words of the shop."""
     assert "ordered by mistake" in asking("cancel_pending_order", "reason", "en")

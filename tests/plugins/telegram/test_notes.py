@@ -77,6 +77,7 @@ def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.Monke
     return monkeypatch
 
 
+@pytest.mark.needs("standin")
 @pytest.mark.parametrize(
     ("lang", "question", "told"),
     [

@@ -23,6 +23,7 @@ from tests.support.scripted_assistant import ROLES, Echo, Gate, stage
 from tests.support.telegram_server import TOKEN, BotApi
 
 
+@pytest.mark.needs("usage")
 async def test_an_administrator_sees_how_the_bot_is_doing(door: Open, world: BotApi, script: Script) -> None:
     """The answer comes past the running turn; others read that there is no such command."""
     script.gates["supervisor"] = gate = Gate(0)

@@ -130,6 +130,7 @@ async def test_a_collector_that_is_gone_stops_nobody(
     assert "Failed to export" in caplog.text
 
 
+@pytest.mark.needs("standin")
 def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plug-in is off, and `check` lists it."""
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk", None)

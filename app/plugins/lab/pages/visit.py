@@ -115,7 +115,7 @@ class LabVisit:
         try:
             await asyncio.to_thread(self.settings.models, model) if model else None
         except ConfigError as wrong:
-            raise MisfitValue(str(wrong), path, partial(sentence, "form_errors", "unusable_model")) from None
+            raise MisfitValue(str(wrong), path, partial(sentence, "lab/phrases", "unusable_model")) from None
 
     def deed(self, what: Action, thread: str = "", about: str = "") -> AbstractAsyncContextManager[None]:
         """Write a deed of the visitor that affects others to the audit log."""

@@ -34,6 +34,7 @@ def test_a_card_is_edited_by_options(capsys: Captured) -> None:
     assert run(capsys, "edit", "add_todos", "--lang", "ru", "--description", "Добавь дела.").startswith("Nothing has")
 
 
+@pytest.mark.needs("standin")
 def test_a_card_may_be_left_without_examples(capsys: Captured, house: Path) -> None:
     """The application starts without them; `check` gives a warning, apart from the faults, and does not fail."""
     card_file("abilities", "en").write_text("Tell.\n\n- help\n", "utf-8")
@@ -62,6 +63,7 @@ def test_a_new_card_is_a_new_file(capsys: Captured) -> None:
     assert card_file("abilities", "en").read_text("utf-8") == "Tell.\n\n- help\n"
 
 
+@pytest.mark.needs("standin")
 def test_a_broken_card_is_named_before_anything_runs(capsys: Captured) -> None:
     """`check` fails, and a conversation does not begin, with one line that names the file and the rule."""
     card_file("abilities", "en").write_text("- help\n- help\n", "utf-8")

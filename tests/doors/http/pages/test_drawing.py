@@ -119,6 +119,7 @@ def test_what_people_write_is_drawn(text: str, drawn: str) -> None:
     assert drawn in markdown(text)
 
 
+@pytest.mark.needs("planner", "orders", "seat")
 @pytest.mark.parametrize("tool", ["list_todos", "list_orders", "call_a_person"])
 def test_a_tool_is_called_the_same_whoever_calls_it(tool: str) -> None:
     """The supervisor answers by tools of dialogs, whose titles stand with the dialog."""
@@ -212,7 +213,7 @@ async def test_old_cards_and_steps_after_a_restart(tmp_path: Path, script: Scrip
     assert "1. Blue shoes" not in second
 
 
-@pytest.mark.needs("page")
+@pytest.mark.needs("page", "planner")
 async def test_a_step_that_the_user_calls_off(tmp_path: Path, script: Script) -> None:
     """A no to a question cancels its step; that is no failure, and another process draws it the same."""
     delete = Call("delete_todos", {"numbers": [1, 2]})

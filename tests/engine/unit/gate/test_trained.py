@@ -65,6 +65,7 @@ def test_a_cue_is_beyond_doubt() -> None:
     assert guess.reason == "cue 'let us talk about something else'"
 
 
+@pytest.mark.needs("profile")
 def test_a_guess_says_why() -> None:
     """The reason names the score and what spoke most for it; the score names the weights."""
     guess = trained_gate()(moment("planner", "en", "Done.", "I would like to update my profile"))

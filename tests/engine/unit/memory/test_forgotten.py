@@ -8,6 +8,8 @@ from importlib import import_module
 from itertools import product
 from pathlib import Path
 
+import pytest
+
 from agents.memory import TABLES, Memory
 from agents.memory.checkpointer import TABLES as CHECKPOINTS
 from agents.memory.connection import Session, migrate
@@ -65,6 +67,7 @@ async def tables_that_know(memory: Memory, url: str) -> set[str]:
     return {name for name, found in rows.items() if NAME in repr(found)}
 
 
+@pytest.mark.needs("standin")
 async def test_no_table_knows_who_was_forgotten(database: str) -> None:
     """Each table has a row about the person, also one that a dialog brings tomorrow."""
 
@@ -94,6 +97,7 @@ def digests_of(*guesses: str) -> Iterator[bytes]:
     yield from (guess.encode() for guess in guesses)
 
 
+@pytest.mark.needs("standin")
 async def test_no_guess_can_be_verified(tmp_path: Path) -> None:
     """The digests that outlive a deletion need a key that is in no table: the done writes are still known."""
     path, door, user, thread, message = tmp_path / "d.db", "telegram 4711", "user-pomelo", "thread-pomelo", "m-pomelo"
@@ -118,6 +122,7 @@ async def test_no_guess_can_be_verified(tmp_path: Path) -> None:
     assert key not in content
 
 
+@pytest.mark.needs("standin")
 async def test_digests_of_older_versions_get_the_key(tmp_path: Path) -> None:
     """Writes from before the upgrade are still known after it, and their digests without a key are gone."""
     path, settings = tmp_path / "d.db", settings_of(f"sqlite:///{tmp_path}/d.db")

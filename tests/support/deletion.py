@@ -1,5 +1,6 @@
-"""Copies of the repository without one dialog or plug-in: `python -m tests.support.deletion NAME|--all`.
+"""Copies of the repository without dialogs or plug-ins: `python -m tests.support.deletion NAME|--all|--groups`.
 
+A copy lacks one part or, with `--groups`, a third of them: of any two parts some copy has each without the other.
 In each copy `check` must be clean, `ask` must answer, no file of the product may name the deleted part, and all other
 quick tests must pass. Arguments after the name go to pytest: `… player tests/doors`.
 """
@@ -162,7 +163,7 @@ def _names(name: str, parts: Mapping[str, Plugin]) -> list[str]:
 class Outcome:
     """The outcome of a copy."""
 
-    name: str
+    names: Sequence[str]
     faults: Sequence[str]
     is_answering: bool
     naming: Sequence[str]
@@ -174,21 +175,27 @@ class Outcome:
 
     def __str__(self) -> str:
         found = [*self.faults, *(f"named in {file}" for file in self.naming)]
-        cells = "clean" if not found else "; ".join(found), "answers" if self.is_answering else "fails"
-        return f"| `{self.name}` | {cells[0]} | {cells[1]} | {'pass' if self.tests == 0 else f'exit {self.tests}'} |"
+        cells = (
+            ", ".join(self.names),
+            "; ".join(found) or "clean",
+            "answers" if self.is_answering else "fails",
+            "pass" if self.tests == 0 else f"exit {self.tests}",
+        )
+        return f"| {' | '.join(cells)} |"
 
 
-def without(name: str, *arguments: str) -> Outcome:
-    """Return the outcome of a copy without a dialog or a plug-in; its tests print their own results."""
+def without(names: Sequence[str], *arguments: str) -> Outcome:
+    """Return the outcome of a copy without some dialogs and plug-ins; its tests print their own results."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        copy_without([name], folder)
+        copy_without(names, folder)
         # Some tests ask git which files there are.
         for command in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "copy")):
             subprocess.run((*GIT, *command), cwd=folder, check=True)
         tests = subprocess.run((sys.executable, "-m", "pytest", "-q", "-m", "not slow", *arguments), cwd=folder)
         look = look_at(folder)
-        return Outcome(name, look.faults, look.is_answering, naming(name, folder), tests.returncode)
+        files = [file for name in names for file in naming(name, folder)]
+        return Outcome(names, look.faults, look.is_answering, files, tests.returncode)
 
 
 def main(name: str, *arguments: str) -> int:
@@ -196,7 +203,8 @@ def main(name: str, *arguments: str) -> int:
     if name == HERE:
         sys.stdout.write(json.dumps(asdict(_look())))
         return 0
-    outcomes = [without(each, *arguments) for each in (deletable() if name == "--all" else [name])]
+    chosen = {"--all": [[each] for each in deletable()], "--groups": pairwise(deletable())}.get(name, [[name]])
+    outcomes = [without(names, *arguments) for names in chosen]
     lines = ["| without | `check` | `ask` | quick tests |", "| --- | --- | --- | --- |", *map(str, outcomes)]
     sys.stdout.write("\n".join(lines) + "\n")
     return 0 if all(outcomes) else 1

@@ -31,6 +31,10 @@ OPTIONS = {"max_tokens": "max_completion_tokens", "temperature": "temperature", 
 """The names of parameters in a request."""
 NO_DATA = (b":", b"id:", b"retry:")
 """The beginnings of lines of a stream without data."""
+DONE = b"[DONE]"
+"""The mark behind the last piece of a stream."""
+ODD = "odd"
+"""The key of words in place of a piece."""
 LINE_END = re.compile(rb"\r?\n|\r(?=[^\n])")
 BYTE_ORDER = b"\xef\xbb\xbf"
 """The mark with which a stream may begin."""
@@ -55,24 +59,29 @@ class CompatibleChat(ChatOpenAI):
         )
         metadata: dict[str, Any] = {}
         usage: Mapping[str, Any] = {}
+        odd_words, has_delta = "", False
         async with asked as response:
             async for name, data in _events(response):
-                if data == b"[DONE]":
+                if data == DONE:
                     metadata[ENDED] = True
                     continue
                 piece = _piece(name, data)
                 if problem := piece.get("error"):
                     raise APIError("an error in place of a piece", response.http_request, body=problem)
+                odd_words = odd_words or piece.get(ODD, "")
                 choices = piece.get("choices") or []
                 # A count of another form is ignored; the answer stays.
                 if (price := piece.get("usage")) and isinstance(price, Mapping):
                     usage, metadata[PRICED] = price, metadata.get(PRICED) or not choices
-                for choice in choices[:1]:
+                for choice in _of_one_reply(choices):
                     if reason := choice.get("finish_reason"):
                         metadata["finish_reason"] = reason
-                    # A server that does not stream answers with the whole message.
-                    delta = choice.get("message") or choice.get("delta", {})
-                    yield ChatGenerationChunk(message=_chunk({} if reason and not delta else delta, piece.get("id")))
+                    has_delta = has_delta or bool(choice.get("delta"))
+                    # A server that does not stream answers with the whole message; others repeat it beside a stream.
+                    part = choice.get("delta" if has_delta else "message") or {}
+                    yield ChatGenerationChunk(message=_chunk(part, piece.get("id")))
+            if odd_words and "finish_reason" not in metadata:
+                raise APIError("words in place of a piece", response.http_request, body=odd_words)
         last = AIMessageChunk(content="", response_metadata=metadata, usage_metadata=_usage(usage) if usage else None)
         yield ChatGenerationChunk(message=last)
 
@@ -97,13 +106,23 @@ def _sent(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
     return sent
 
 
+def _of_one_reply(choices: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """Return the first choice, and behind it the only one with calls: some servers part a text from its calls."""
+    calling = [choice for choice in choices if (choice.get("delta") or choice.get("message") or {}).get("tool_calls")]
+    return [choices[0], *calling] if len(calling) == 1 and calling[0] is not choices[0] else choices[:1]
+
+
 def _piece(name: bytes, data: bytes) -> Mapping[str, Any]:
     """Return a piece of a reply; under "error" a server's words in place of one, in any form.
 
-    A piece without words is no error: some servers send signs of life.
+    An empty piece and one without words are no errors: some servers send signs of life. A text that is no JSON stands
+    under `ODD`; it is one if the reply comes to no end.
     """
     is_error = b"error" in name
-    piece: Any = json.loads(data) if not is_error or data.startswith((b"{", b"[")) else data.decode(errors="replace")
+    is_text = not data.startswith((b"{", b"[")) and data != b"null"
+    piece: Any = data.decode(errors="replace") if is_text else json.loads(data)
+    if not is_error and (is_text or not piece):
+        return {ODD: piece} if is_text else {}
     if not isinstance(piece, dict):
         return {"error": piece or "nothing"}
     is_known = piece.keys() & {"choices", "usage", "error"}
@@ -121,29 +140,32 @@ async def _events(response: AsyncAPIResponse[Any]) -> AsyncIterator[tuple[bytes,
     async for line in _lines(response):
         if line.startswith(b"event:"):
             name = line[6:].strip()
-        elif line and not line.startswith(NO_DATA):
-            data.append(line.removeprefix(b"data:").strip())
-            size += len(line)
+        elif (text := line.removeprefix(b"data:").strip()) and not text.startswith(NO_DATA):
+            data.append(text)
+            size += len(text)
             if size > MOST_BYTES:
                 raise BrokenReply("an event of its stream is too long")
-        is_object = len(data) == 1 and (data[0] == b"[DONE]" or (data[0][:1], data[0][-1:]) == (b"{", b"}"))
-        if data and (is_object or not line):
-            yield name, b"\n".join(data)
+        is_object = len(data) == 1 and (data[0] == DONE or (data[0][:1], data[0][-1:]) == (b"{", b"}"))
+        if is_object or not line:
+            if data or b"error" in name:
+                yield name, b"\n".join(data)
             name, data, size = b"", [], 0
 
 
 async def _lines(response: AsyncAPIResponse[Any]) -> AsyncIterator[bytes]:
-    """Yield the lines of a stream, and an empty one behind them."""
-    rest = b""
+    """Yield the lines of a stream, and an empty one behind them; behind its last piece it may break off."""
+    rest, is_over = b"", False
     try:
         async for piece in response.iter_bytes():
             *lines, rest = LINE_END.split(rest + piece)
             for line in lines:
+                is_over = is_over or line.strip().endswith(DONE)
                 yield line.removeprefix(BYTE_ORDER).strip()
             if len(rest) > MOST_BYTES:
                 raise BrokenReply("a line of its stream is too long")
     except Exception as lost:
-        raise BrokenReply("the stream broke off") from lost
+        if not is_over:
+            raise BrokenReply("the stream broke off") from lost
     yield rest.strip()
     yield b""
 

@@ -13,29 +13,35 @@ from tests.support.scripted_assistant import said
 CHUNKED = HEAD.replace(b"Connection: close", b"Transfer-Encoding: chunked")
 SIZED = HEAD.replace(b"Connection: close", b"Content-Length: 500")
 PAGE = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 9\r\n\r\n<html>hey"
-NONSENSE = [
+SILENT = [
     "null",
     "[]",
+    "{}",
+    '{"choices": null}',
+    '{"choices": [{"index": 0, "delta": null}]}',
+    '{"choices": [], "usage": {"prompt_tokens": "many"}}',
+]
+"""Signs of life, which are no reply, but make none worse."""
+NONSENSE = [
     '"x"',
     "7",
     "{{{",
-    "{}",
-    '{"choices": null}',
     '{"choices": 3}',
     '{"choices": [null]}',
-    '{"choices": [{"index": 0, "delta": null}]}',
     '{"choices": [{"index": 0, "delta": {"content": 5}}]}',
     '{"choices": [{"index": 0, "delta": {"content": {"a": 1}}}]}',
     '{"choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": 5}}]}',
     '{"choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [null]}}]}',
     '{"choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [{"index": 0}]}}]}',
     '{"choices": {"0": 1}}',
-    '{"choices": [], "usage": {"prompt_tokens": "many"}}',
 ]
 
 
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
-@pytest.mark.parametrize(("chunk", "before"), [(chunk, place % 2) for place, chunk in enumerate(NONSENSE)])
+@pytest.mark.parametrize(
+    ("chunk", "before"),
+    [*((chunk, 0) for chunk in SILENT), *((chunk, place % 2) for place, chunk in enumerate(NONSENSE))],
+)
 async def test_nonsense_is_asked_for_again(tmp_path: Path, chunk: str, before: int) -> None:
     """Whatever comes in place of a piece of a reply, the user gets the next whole reply, and no half of this one."""
     garbled = [*odd_provider.words("Half")[1 : 1 + before], chunk]

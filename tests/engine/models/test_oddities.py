@@ -48,6 +48,18 @@ def unstreamed(message: dict[str, Any], indent: int | None = None) -> bytes:
     return HEAD.replace(b"text/event-stream", b"application/json") + text.encode()
 
 
+def whole(*messages: dict[str, Any]) -> list[Chunk]:
+    """Return an event with whole messages, a choice each."""
+    reason = "tool_calls" if "tool_calls" in messages[-1] else "stop"
+    return [{"choices": [{"index": 0, "message": message, "finish_reason": reason} for message in messages]}]
+
+
+def packed(*pieces: Chunk) -> bytes:
+    """Return a stream whose connection ends before the body does."""
+    body = "".join(f"data: {piece if isinstance(piece, str) else json.dumps(piece)}\n\n" for piece in pieces).encode()
+    return HEAD.replace(b"\r\n\r\n", b"\r\nContent-Length: 99999\r\n\r\n") + body
+
+
 def lined(*pieces: Chunk, separator: str, before: str = "") -> bytes:
     """Return a stream whose pieces begin and end in another way."""
     return HEAD + "".join(f"{before}{json.dumps(piece)}{separator}" for piece in pieces).encode()
@@ -119,12 +131,19 @@ async def test_a_refusal_without_words_is_told(tmp_path: Path) -> None:
         lined(*words(TEXT), before="data: ", separator="\n"),
         lined(*words(TEXT), before="data: ", separator="\r\r"),
         lined(*words(TEXT), before="\ufeffdata:", separator="\n\n"),
-        [{"type": "ping"}, {"choices": None}, *words(TEXT)],
+        [{"type": "ping"}, {"choices": None}, "", "null", {}, ": WORKING", "waiting", *words(TEXT)],
+        HEAD + b"event: ping\n\ndata:\n\n" + lined(*words(TEXT), before="data: ", separator="\n\n")[len(HEAD) :],
+        [{"choices": [{"index": 0, "delta": None, "finish_reason": None}]}, *words(TEXT)],
+        [*words(TEXT)[:-1], *whole({"content": TEXT})],
+        [{"choices": [{"delta": {"content": text}, "message": {"content": TEXT}}]} for text in ("", TEXT)]
+        + [end("stop")],
+        packed(*words(TEXT), "[DONE]"),
     ],
     ids=[
         *("tool_calls", "only the price", "price", "twice", "role only", "no role, other reason", "all at once"),
         *("no such counts", "no counts", "a list", "a word", "one object", "one object in lines"),
-        *("lines of JSON", "CR LF", "no empty lines", "CR", "byte order", "signs of life"),
+        *("lines of JSON", "CR LF", "no empty lines", "CR", "byte order", "signs of life", "empty events"),
+        *("null", "whole at the end", "whole beside", "no end of the connection"),
     ],
 )
 async def test_odd_ends_are_ends(tmp_path: Path, answer: Reply) -> None:
@@ -132,6 +151,25 @@ async def test_odd_ends_are_ends(tmp_path: Path, answer: Reply) -> None:
     async with Provider.open(answer) as server, talk(tmp_path, server.url) as assistant:
         events = await turn(assistant, "hi")
         assert (said(events), errors(events), len(server.bodies)) == ([TEXT], [], 1)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        [*words(TEXT)[:-1], "upstream: connection reset"],
+        [*words(TEXT)[:-1], '{"choices": [{"delta": {"cont', end("stop")],
+        [*words(TEXT)[:-1], {"message": "Out of memory."}, end("stop")],
+        HEAD + b"event: error\ndata:\n\n",
+        HEAD + b"<html>\n<h1>Soon</h1>\n\n</html>",
+        packed(*words(TEXT)),
+    ],
+    ids=["words and no end", "half a piece", "an error", "an empty error", "no stream", "no end of the stream"],
+)
+async def test_what_may_lack_a_piece_is_asked_for_again(tmp_path: Path, answer: Reply) -> None:
+    """Words in place of a piece, half of one, and a lost connection are no signs of life."""
+    async with Provider.open(answer, words(TEXT)) as server, talk(tmp_path, server.url) as assistant:
+        events = await turn(assistant, "hi")
+        assert (said(events), errors(events), len(server.bodies)) == ([TEXT], ["model_retry"], 2)
 
 
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
@@ -152,10 +190,12 @@ async def test_odd_ends_are_ends(tmp_path: Path, answer: Reply) -> None:
         [delta(tool_calls=add(MILK, id="b")), end("tool_calls")],
         [delta(function_call={"name": "add_todos", "arguments": MILK}), end("function_call")],
         [delta(tool_calls=[add(part, index=0, id="b")]) for part in ("", MILK[:9], MILK[9:])] + [end("tool_calls")],
+        [*calling(add(MILK, index=0, id="b"))[:1], *whole({"tool_calls": [add(MILK, index=0, id="b")]})],
+        whole({"content": ""}, {"tool_calls": [add(MILK, id="b")]}),
     ],
     ids=[
         *("empty", "null", "blank", "stop", "no index", "no id", "empty id", "object", "text", "unstreamed"),
-        *("numbered", "one call", "older form", "pieces"),
+        *("numbered", "one call", "older form", "pieces", "whole at the end", "second choice"),
     ],
 )
 @pytest.mark.needs("planner")

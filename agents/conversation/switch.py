@@ -160,7 +160,8 @@ def drops_question(state: State, speakers: Speakers) -> bool:
     is_settled = (
         state.get("undo_asked") or _has_just_written(state) or is_said("bring_back", state["heard"]["text"] or "")
     )
-    return bool(question) and not is_settled and mentions("anything_else", question, lang) is None
+    is_offer = any(mentions(idea, question, lang) for idea in ("anything_else", "offering"))
+    return bool(question) and not is_settled and not is_offer
 
 
 def question_dropped(change: Change) -> None:

@@ -73,6 +73,14 @@ def _of_another_length(pieces: Pieces, former: Moment, now: datetime) -> Moment 
     return Moment(later(now, seconds=int(pieces["clock"]["hour"]) * unit), begun=now)
 
 
+def in_minutes(text: str, lang: str, now: datetime) -> Moment | None:
+    """Return the end of a timer of so many minutes for a bare number ("10", "at 10"); None for other words."""
+    pieces, number = only_pieces(text, lang), words(lang).number(text)
+    if pieces.keys() == {"clock"} and pieces["clock"].keys() == {"hour"}:
+        number = int(pieces["clock"]["hour"])
+    return Moment(later(now, seconds=60 * number), begun=now) if number else None
+
+
 def is_shift(text: str, lang: str) -> bool:
     """Tell whether a text moves a moment by any length of time ("ten minutes later")."""
     return only_pieces(text, lang).keys() == {"shift"}

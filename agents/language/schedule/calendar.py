@@ -16,7 +16,7 @@ DAY_KINDS = ("day", "next_weekday", "next", "monthday", "date", "nth_weekday", "
 """The kinds of pieces that name a day; a weekday may stand beside another kind."""
 A_LEAP_YEAR = date(2000, 1, 1)
 FAR = 24  # Months, and years, within which a day must come.
-PARTS = {"morning": 9, "afternoon": 15, "evening": 19, "night": 22}
+PARTS = {"morning": 9, "afternoon": 15, "evening": 19, "tonight": 19, "night": 22}
 """The hours of the parts of the day when a text names no hour."""
 MORNING = PARTS["morning"]
 NAMED = ("clock", "past", "to", "into")
@@ -115,7 +115,7 @@ def clock_of(pieces: Pieces) -> TimeOfDay | None:
     daily = pieces.get("daily", {})
     part = pieces.get("part", {}).get("part") or daily.get("part") or daily.get("parts")
     named = [kind for kind in NAMED if kind in pieces]
-    if len(named) > 1:
+    if len(named) > 1 or ("part" in pieces and daily.keys() & {"part", "parts"}):
         raise ValueError("two times of day")
     if not named:
         return TimeOfDay(PARTS[part]) if part else None
@@ -160,7 +160,7 @@ def _in_part(hour: int, part: str) -> int:
             return hour % 12 + 12
         case "afternoon":
             return hour + 12 if hour <= 7 else hour
-        case "evening":
+        case "evening" | "tonight":
             return hour + 12 if 3 <= hour <= 11 else hour % 12 + (24 if hour == 12 else 0)
     return hour + 12 if 6 <= hour <= 11 else hour % 12 + (24 if hour == 12 else 0)
 
@@ -231,6 +231,8 @@ def _rule(period: Amount, pieces: Pieces, now: datetime) -> str:
         return _monthly(period.months, pieces, now)
     weekly = {**pieces.get("weekly", {}), **pieces.get("fortnightly", {})}
     days: list[int] = next((weekly[name] for name in ("weekday_list", "weekdays_list", "dayset") if name in weekly), [])
+    if days and "weekday" in pieces:
+        raise ValueError("two lists of days")
     if "weekday" in pieces:
         days = [int(pieces["weekday"]["weekday"])]
     if "monthday" in pieces or "date" in pieces or (days and "every" in pieces and period.days % 7):

@@ -128,6 +128,10 @@ class TimeWords:
         """Tell whether a word means nothing beside a time."""
         return bool(re.fullmatch(self._any("filler"), word))
 
+    def joins(self, text: str) -> bool:
+        """Tell whether words between two pieces make them an enumeration."""
+        return bool(re.fullmatch(self._any("joiner"), text.lower()))
+
     def _amount(self, span: str) -> Amount:
         if amount := self._find("whole", span):
             count, _, unit = amount.partition(" ")
@@ -227,6 +231,9 @@ def read(text: str, lang: str) -> TimeReading | None:
     gaps = [text[start:end].strip(" ,.;:!?") for start, end in zip(bounds[::2], bounds[1::2], strict=True)]
     if any(piece.kind in WITH_A_CLOCK and lexicon.is_of_time(gap) for piece, gap in zip(chosen, gaps[1:], strict=True)):
         # The rest of a time must not become the text.
+        return None
+    if any(lexicon.joins(gap) for gap in gaps[1:-1]):
+        # "On Monday and at nine on Friday" are two times.
         return None
     others = [gap for gap in gaps if not all(lexicon.is_filler(word.lower().strip(",.")) for word in gap.split())]
     return TimeReading(pieces, " ".join(others), tuple((piece.start, piece.end) for piece in chosen))

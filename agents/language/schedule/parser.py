@@ -14,6 +14,7 @@ from agents.language.schedule.calendar import TimeOfDay
 from agents.language.schedule.grammar import UNITS, Amount, Pieces, Values, only_pieces, pieces_in, read, separator
 
 EARLY = range(1, 6)  # Hours that mean the afternoon unless somebody says otherwise.
+NOON = 12
 EVENING = range(6, 9)  # Hours that mean the evening after the morning is over.
 
 
@@ -44,6 +45,7 @@ def meant(pieces: Pieces, now: datetime, zone: ZoneInfo) -> Moment | None:
     """Return the moment that the pieces of a text name together; None if they do not fit each other."""
     try:
         clock = calendar.clock_of(pieces)
+        pieces = _with_today(pieces, clock)
         days = [kind for kind in calendar.DAY_KINDS if kind in pieces]
         others = pieces.keys() - calendar.TIME_KINDS - set(days)
         if (named := others & calendar.REPEAT_KINDS | pieces.keys() & {"daily"}) and others <= named | {"weekly"}:
@@ -56,6 +58,12 @@ def meant(pieces: Pieces, now: datetime, zone: ZoneInfo) -> Moment | None:
         return _once(pieces, days, clock, now, zone)
     except (ValueError, OverflowError):
         return None
+
+
+def _with_today(pieces: Pieces, clock: TimeOfDay | None) -> Pieces:
+    """Return the pieces with today for "tonight"; an hour after midnight is of the next day."""
+    is_tonight = pieces.get("part", {}).get("part") == "tonight" and clock is not None and clock.hour >= NOON
+    return {"day": {"day": "0"}, **pieces} if is_tonight else pieces
 
 
 def amount_of(values: Values) -> Amount:
@@ -129,6 +137,7 @@ def problem_of(pieces: Pieces, now: datetime, zone: ZoneInfo) -> Problem:
         clock = calendar.clock_of(pieces)
     except ValueError:
         return Problem("no_hour")
+    pieces = _with_today(pieces, clock)
     days = [kind for kind in calendar.DAY_KINDS if kind in pieces]
     if len(days) != 1:
         return Problem("unclear")

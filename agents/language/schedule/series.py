@@ -52,7 +52,7 @@ def by_rule(former: Moment, new: Moment, now: datetime) -> Moment:
         return at_time(former, after.start.time(), now)
     begin, _ = _period(before, before.start)
     moved = Repeat(after.rule, datetime.combine(begin, after.start.time(), after.start.tzinfo))
-    skipped = frozenset(filter(None, (_moved_key(key, before, moved) for key in before.skipped)))
+    skipped = frozenset(filter(None, (_moved_key(key, before, moved, now) for key in before.skipped)))
     repeat = replace(moved, rule=_with_end(moved, _last_moved(before)), skipped=skipped)
     return Moment(repeat.following(now), repeat)
 
@@ -91,13 +91,20 @@ def _last_moved(repeat: Repeat) -> datetime | None:
     return end if _days(repeat, begin, last) else begin - DAY
 
 
-def _moved_key(key: str, before: Repeat, moved: Repeat) -> str | None:
-    """Return the key of the occurrence to skip in place of a skipped one; None if there is none."""
-    day = datetime.fromisoformat(key)
-    begin, end = _period(before, day)
+def _moved_key(key: str, before: Repeat, moved: Repeat, now: datetime) -> str | None:
+    """Return the key of the occurrence to skip in place of a skipped one; None if there is none.
+
+    The days that go become those that come, in their order. Where several become one, it is skipped with the last.
+    """
+    begin, end = _period(before, datetime.fromisoformat(key))
     here, formerly = _days(moved, begin, end), _days(before, begin, end)
-    places = [key] if key in here else sorted(set(here) - set(formerly))
-    return places[0] if places else None
+    come = sorted({*here} - {*formerly})
+    if key in here or not come:
+        return key if key in here else None
+    becomes = {day: come[min(place, len(come) - 1)] for place, day in enumerate(sorted({*formerly} - {*here}))}
+    today = f"{now.astimezone(before.start.tzinfo):{DAY_FORMAT}}"
+    stands = [day for day, new in becomes.items() if new == becomes.get(key) and day not in before.skipped]
+    return None if any(day >= today for day in stands) else becomes.get(key)
 
 
 def _days(repeat: Repeat, begin: datetime, end: datetime) -> list[str]:

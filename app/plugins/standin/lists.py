@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from app.plugins.standin.patterns import Match
-from app.plugins.standin.situation import PROTOCOL, Situation, results
+from app.plugins.standin.situation import Situation
 from app.plugins.standin.values import REFERRING, items, number, thing
 from app.plugins.standin.vocabulary import StandinVocabulary
 
@@ -23,16 +23,12 @@ def lister(now: Situation, tool: str) -> str | None:
 
 
 def entries_of(now: Situation, tool: str) -> dict[int, str] | None:
-    """Return the list of a tool's things before any change of this turn; None if it is unknown."""
+    """Return the list of a tool's things before any change of this turn; None if this turn has not shown it.
+
+    An older list may have changed since by an undo, a ring or another door.
+    """
     shown_by = lister(now, tool)
-    for result in now.results:
-        if result.call.name == shown_by and not result.failed:
-            return numbered(result.text)
-    for result in reversed(results(now.before)):
-        name = result.call.name
-        if not result.failed and name in now.tools and name not in PROTOCOL and thing(name) == thing(tool):
-            return numbered(result.text) or ({} if name == shown_by else None)
-    return None
+    return next((numbered(it.text) for it in now.results if it.call.name == shown_by and not it.failed), None)
 
 
 def tool_for(now: Situation, match: Match) -> str:

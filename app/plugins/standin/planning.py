@@ -7,7 +7,7 @@ names begin with `thing`. The tool's result has the argument under its own name.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,8 +17,8 @@ from agents.language.text.vocabulary import behind_no
 from app.plugins.standin import lists, values
 from app.plugins.standin.patterns import Match
 from app.plugins.standin.situation import FILL_FORM, HELP, PROTOCOL, SEARCH, PlannedCall, Situation
-from app.plugins.standin.values import IDENTIFIERS, NOTE, OPEN, REFERRING, Parameter
-from app.plugins.standin.vocabulary import asking, sentence
+from app.plugins.standin.values import IDENTIFIERS, NOTE, OPEN, REFERRING, WHEN, Parameter
+from app.plugins.standin.vocabulary import StandinVocabulary, asking, sentence
 
 CHOOSE, ASK = "choose_", "ask_"
 LOOKUPS = (lists.LIST, CHOOSE, ASK, *PROTOCOL)
@@ -341,4 +341,15 @@ def is_sure(now: Situation, match: Match) -> bool:
     times = [read(plain(match.slots[it]), words.lang) for it in match.slots.keys() & {*REFERRING}]
     # A timer is called by its length.
     is_timed = not any(places) and any(it and not it.rest and "length" not in it.pieces for it in times)
-    return match.is_exact and is_plain and not (is_last or is_unseen or is_timed)
+    return (
+        match.is_exact and is_plain and not (is_last or is_unseen or is_timed or _may_lose_time(match, opened, words))
+    )
+
+
+def _may_lose_time(match: Match, opened: Collection[str], words: StandinVocabulary) -> bool:
+    """Tell whether a wish with a time may say more of it than was read: in its text, or as a rate ("5 a month")."""
+    if WHEN not in match.slots or not opened:
+        return False
+    reading = read(plain(match.slots[WHEN]), words.lang)
+    is_rate = reading is not None and reading.pieces.keys() == {"length"} and "kind" not in match.slots
+    return is_rate or any(values.may_be_of_time(match.slots[it], words) for it in opened)

@@ -106,6 +106,14 @@ def time_in(raw: str, words: StandinVocabulary) -> str | None:
     return None
 
 
+def may_be_of_time(text: str, words: StandinVocabulary) -> bool:
+    """Tell whether a text beside a time may hold a part of that time: another time, a number, a limit."""
+    flat = plain(text).strip(_EDGE).lower()
+    first = flat.split(" ")[0] if words.spaced else flat[:1]
+    is_time = bool(pieces_in(flat, words.lang)) or moment_words(words.lang).number(first) is not None
+    return is_time or any(re.search(form, flat) for form in words.phrases("beside"))
+
+
 def _names_a_moment(reading: TimeReading) -> bool:
     # The tool reports a past or impossible time ("at 25:00").
     is_real = meant(reading.pieces, _SOME_DAY, _UTC) is not None

@@ -26,7 +26,7 @@ from agents.toolkit.context import present, zone_of
 from agents.toolkit.result import Page
 from agents.toolkit.undo import begun
 from dialogs.planner.records import Kind, Reminder, described
-from dialogs.planner.reschedule import is_length, is_shift, moved, names_no_day, repeats
+from dialogs.planner.reschedule import in_minutes, is_length, is_shift, moved, names_no_day, repeats
 from dialogs.planner.store import RING
 from dialogs.planner.tools.kept_lists import Kept, Number, Numbers, Text, When, asks, told
 from dialogs.planner.tools.reminder_list import REMINDERS, changed, line_of, live_reminders, stored
@@ -68,7 +68,9 @@ async def add_reminder(when: When, runtime: Runtime, text: Text | None = None, k
     kind: as the user calls it; day tells the plan of each day.
     """
     lang, now, zone = runtime.state["lang"], present(runtime), await zone_of(runtime)
-    at = moment(when, listening(when, lang), now, zone, by_day=bool(text) and kind in (None, "reminder"))
+    spoken = listening(when, lang)
+    timed = in_minutes(when, spoken, now) if kind == "timer" else None
+    at = timed or moment(when, spoken, now, zone, by_day=bool(text) and kind in (None, "reminder"))
     if at is None:
         raise await no_time(when, runtime)
     kind = kind or ("reminder" if text else "timer" if at.begun else "alarm")

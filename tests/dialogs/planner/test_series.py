@@ -238,6 +238,18 @@ async def test_a_talk_edits_one_property(friday: Chat, calls: list[Call], expect
     assert await coming(friday, 1) == expected
 
 
+async def test_a_day_that_two_become_is_skipped_with_both(friday: Chat) -> None:
+    """A run on Mondays and Thursdays moves to Saturdays: a skipped Monday takes no Saturday, a skipped week does."""
+    run = Call("add_reminder", {"when": "every Monday and Thursday at 9", "text": "run"})
+    skip, move = Call("skip_reminder", {"number": 1}), {"number": 1, "when": "on Saturday", "every": True}
+    await answers(friday, [run], [skip, Call("change_reminder", move)])
+    assert await coming(friday, 1, 2) == ["28 Nov 09:00", "05 Dec 09:00"]
+    await answers(friday, [Call("add_reminder", {"when": "every Monday and Thursday at 9", "text": "swim"})])
+    await answers(friday, [Call("skip_reminder", {"number": 2})], [Call("skip_reminder", {"number": 2})])
+    await answers(friday, [Call("change_reminder", {**move, "number": 2})])
+    assert await coming(friday, 2, 2) == ["05 Dec 09:00", "12 Dec 09:00"]
+
+
 async def test_what_was_put_off_once_rings_once(friday: Chat) -> None:
     """The series leaves out the time that was put off, whatever zone the user moves to, until "undo" brings it back."""
     later = Call("change_reminder", {"number": 1, "when": "at 11", "every": False})

@@ -20,6 +20,11 @@ AT_ONCE = [
     ("en", ("delete all my to-dos", "yes"), ["to-do - bread", "to-do - eggs", "to-do - milk"]),
     ("en", ("remind me tomorrow at 9", "hang on", "call Ann"), ["reminder + call Ann @ 2026-11-21 09:00"]),
     ("en", ("set a timer for 10 minutes", "delete all timers", "yes"), []),
+    ("en", ("mark milk as done", "undo", "delete the done ones"), []),
+    ("ru", ("отметь молоко как сделанное", "верни как было", "удали сделанные"), []),
+    ("en", ("remind me every morning and evening to run",), []),
+    ("en", ("count down 10",), ["reminder + Time is up @ 2026-11-20 12:10"]),
+    ("ru", ("засеки 5",), ["reminder + Время вышло @ 2026-11-20 12:05"]),
     ("en", ("remind me to feed the fish", "cancel it", "in 20 minutes"), []),
     ("ru", ("напомни покормить рыбок", "отмени это", "через 20 минут"), []),
     ("zh", ("提醒我喂鱼", "取消它", "20分钟后"), []),
@@ -39,6 +44,15 @@ SAID_BACK = [
     ("ru", ("добавь поездку",), "да", "Записать в список (дела: “поездку”)?", ["to-do + поездку"]),
     ("ru", ("добавил чай в список",), "да", "“чай”", ["to-do + чай"]),
     ("zh", ("加旅行",), "好", "“旅行”", ["to-do + 旅行"]),
+    (
+        "en",
+        ("remind me every day at 9 to run 10 times",),
+        "yes",
+        "run 10 times",
+        ["reminder + run 10 times"],
+    ),
+    ("ru", ("напомни вернуть книгу до пятницы",), "да", "книгу до", ["reminder + вернуть книгу до"]),
+    ("zh", ("提醒我每周一三五跑步",), "好", "三五跑步", ["reminder + 三五跑步"]),
 ]
 NOT_UNDERSTOOD = [
     ("en", "i want to plan a trip", "nearest"),

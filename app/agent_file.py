@@ -97,9 +97,9 @@ def tools_of(speakers: Speakers) -> dict[str, BaseTool]:
     return {tool.name: tool for speaker in speakers for tool in speaker.tools}
 
 
-def read_agent(path: Path) -> AgentFile:
-    """Return the agent of a file. Raises ConfigError, with the file and the field: something in it is wrong."""
-    [(_, agent)] = read_files("LAB_FOLDER", path, AgentFile)
+def read_agent(path: Path, setting: str) -> AgentFile:
+    """Return the agent of a file of a setting. Raises ConfigError, with the file and the field: something is wrong."""
+    [(_, agent)] = read_files(setting, path, AgentFile)
     return agent
 
 

@@ -43,7 +43,7 @@ async def talk(*texts: str) -> str:
     return trace(events)
 
 
-@pytest.mark.needs("planner")
+@pytest.mark.needs("planner", "standin")
 async def test_one_can_talk_in_a_language_that_is_a_few_files(german: Path) -> None:
     """Its own sentences are said; prompts, cards and word lists that it lacks are the English ones."""
     shipped = [lang for lang in prompts.languages() if lang != "de"]

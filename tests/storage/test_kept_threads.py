@@ -39,7 +39,7 @@ def made_by(release: str, path: Path, more: str = "") -> Settings:
     return without_file(Settings).model_copy(update={"database_url": f"sqlite:///{path}"})
 
 
-@pytest.mark.needs("planner")
+@pytest.mark.needs("planner", "standin")
 @pytest.mark.parametrize("release", sorted(KEPT))
 async def test_a_talk_of_a_release_goes_on(tmp_path: Path, release: str) -> None:
     """Its transcript is read, the dialog goes on where it was, and a reminder and the to-dos are there."""

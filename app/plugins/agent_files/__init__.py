@@ -39,7 +39,8 @@ def shared_agents(settings: AgentFilesSettings, speakers: Speakers, observers: C
         reader: Any = import_module("app.agent_file")
         if reader.is_taken(path.stem, speakers.dialogs) or not path.stem.isidentifier():
             raise ContractError(f"{path}: {path.stem!r} cannot be the name of an agent: rename the file")
-        agents[path.stem] = reader.read_agent(path).dialog(path.stem, reader.tools_of(speakers), observers)
+        agent = reader.read_agent(path, "LAB_FOLDER")
+        agents[path.stem] = agent.dialog(path.stem, reader.tools_of(speakers), observers)
     return agents
 
 

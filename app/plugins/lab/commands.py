@@ -429,7 +429,7 @@ async def show_agent(
 @agents.command("save")
 async def save_agent(name: AgentName, file: Path, *, maker: Maker = LOCAL) -> CommandResult:
     """Keep a YAML file as an agent's next version."""
-    kept = _workshop(maker).save(name, read_agent(file))
+    kept = _workshop(maker).save(name, read_agent(file, "LAB_FOLDER"))
     return CommandResult({"agent": name, "version": kept.version}, [f"{name}  version {kept.version}"])
 
 

@@ -22,6 +22,8 @@ from dialogs.planner.records import OTHERS, Reminder
 from dialogs.planner.store import Reminders
 from tests.dialogs.planner.room import open_reminders
 
+pytestmark = pytest.mark.needs("standin")
+
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
 Captured = pytest.CaptureFixture[str]

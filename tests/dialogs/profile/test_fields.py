@@ -11,7 +11,7 @@ from app.settings import Settings
 from app.testing.script import Script
 from tests.support.scripted_assistant import ROLES, stage
 
-pytestmark = pytest.mark.needs("planner")
+pytestmark = pytest.mark.needs("planner", "standin")
 
 TALKS = {
     "en": [

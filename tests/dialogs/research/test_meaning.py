@@ -98,6 +98,7 @@ async def test_words_and_meaning_together(chat: Chat, folder: Path) -> None:
     assert "confirm" not in trace
 
 
+@pytest.mark.needs("standin")
 def test_vectors_on_the_command_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str], llmock: LLMock
 ) -> None:

@@ -53,7 +53,7 @@ def house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("house")
-@pytest.mark.needs("profile")
+@pytest.mark.needs("profile", "standin")
 def test_a_command_of_a_dialog_prints_lines_or_json(capsys: Captured) -> None:
     """It stands beside the others, works with the services, and returns what is printed, with an exit code."""
     assert command_line.main(["shelf", "count", "ab", "--times", "2"]) == 3

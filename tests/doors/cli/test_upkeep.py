@@ -114,7 +114,7 @@ def test_check_names_the_setting_that_a_slip_meant(
     assert capsys.readouterr().err == "python -m app: .env: REPLY_LENGHT is no setting; REPLY_LENGTH is\n"
 
 
-@pytest.mark.needs("encryption", "planner")
+@pytest.mark.needs("encryption", "planner", "standin")
 def test_a_setting_that_nobody_reads_is_a_fault(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
 ) -> None:
@@ -139,7 +139,7 @@ def test_a_setting_that_nobody_reads_is_a_fault(
     assert not [*tmp_path.rglob("*.db")]
 
 
-@pytest.mark.needs("encryption", "planner")
+@pytest.mark.needs("encryption", "planner", "standin")
 def test_a_plugin_that_is_off_has_no_commands(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
 ) -> None:

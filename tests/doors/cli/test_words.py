@@ -104,7 +104,7 @@ def _exports(folder: Path) -> list[Path]:
     return files
 
 
-@pytest.mark.needs("planner")
+@pytest.mark.needs("planner", "standin")
 def test_what_the_user_asks_for_counts_more_than_the_option(
     tmp_path: Path, feed: Feed, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:

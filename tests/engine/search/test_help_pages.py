@@ -16,7 +16,7 @@ ASKED = {
 
 
 @pytest.mark.parametrize("lang", ASKED)
-@pytest.mark.needs("research")
+@pytest.mark.needs("research", "standin")
 async def test_the_stand_in_quotes_the_help_pages(lang: str, tmp_path: Path) -> None:
     """It quotes the pages with their places; beyond the pages it knows nothing."""
     question, quoted, place = ASKED[lang]

@@ -193,7 +193,7 @@ async def test_a_dialog_says_it_for_itself(chat: Chat) -> None:
     ],
 )
 @pytest.mark.sqlite
-@pytest.mark.needs("profile")
+@pytest.mark.needs("profile", "standin")
 async def test_what_was_asked_before_stays_open(
     tmp_path: Path, source: str, lang: str, begin: str, answer: str, noted: str
 ) -> None:

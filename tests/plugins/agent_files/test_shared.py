@@ -15,7 +15,7 @@ from app.plugins.agent_files import SHARED, AgentFilesSettings
 from app.settings import Settings, read
 from dialogs import STEPS
 
-pytestmark = pytest.mark.needs("planner")
+pytestmark = pytest.mark.needs("planner", "standin")
 CLERK = {
     "description": "Used for depots.",
     "prompt": {"en": "You help with depots. $5 is a price."},
@@ -50,7 +50,6 @@ def share(name: str, **changes: object) -> Path:
     return path
 
 
-@pytest.mark.needs("standin")
 async def test_a_shared_agent_is_a_dialog(settings: Settings) -> None:
     """From the next start on everybody has it, with its own model and parameters; taken back it is gone."""
     file = share("depot_clerk", model="local:rules", parameters={"max_tokens": 99})
@@ -67,7 +66,6 @@ async def test_a_shared_agent_is_a_dialog(settings: Settings) -> None:
     assert "depot_clerk" not in discover()[0].dialogs
 
 
-@pytest.mark.needs("standin")
 def test_every_door_takes_the_model_of_a_shared_agent(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -83,6 +81,7 @@ def test_every_door_takes_the_model_of_a_shared_agent(
     assert re.search(r"depot_clerk +openai:gpt-5-mini", capsys.readouterr().out)
 
 
+@pytest.mark.needs("usage")
 @pytest.mark.parametrize(
     "name", ["supervisor", "observer", "default", "fallback", "planner", "usage", "1st", *sorted(STEPS)]
 )

@@ -268,7 +268,7 @@ def test_a_copy_that_anybody_can_read_needs_agreement(path: Path, capfd: Capture
 class TestRekey:
     """`rekey` changes the key of a file that nobody has open."""
 
-    @pytest.mark.needs("planner")
+    @pytest.mark.needs("planner", "standin")
     def test_only_the_new_key_opens_the_file(
         self, path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured, run: Say
     ) -> None:

@@ -25,7 +25,7 @@ from app.settings import Settings
 from app.yaml_file import FilePart
 from dialogs import STEPS
 
-pytestmark = pytest.mark.needs("planner")
+pytestmark = pytest.mark.needs("planner", "standin")
 WEATHER = Mock.model_validate(
     {
         "tool": "depot_weather",

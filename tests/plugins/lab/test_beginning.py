@@ -22,7 +22,7 @@ from app.plugins.lab.threads import desk_from, keep_case, keep_turn
 from app.settings import Settings
 from app.yaml_file import parsed
 
-pytestmark = pytest.mark.needs("planner")
+pytestmark = pytest.mark.needs("planner", "standin")
 SAID = (
     "add milk to my list",
     "remind me in two hours to call Ann",

@@ -15,7 +15,7 @@ from app.plugins.lab.folder import lab_folder
 from app.plugins.lab.live_texts import text_of
 from app.settings import Settings
 
-pytestmark = pytest.mark.needs("planner")
+pytestmark = pytest.mark.needs("planner", "standin")
 SUNDIAL = ("sundial", "look at the sundial", "read the sundial to me", "what does the sundial say", "the sundial shows")
 CLOCK = "Tell the present time.\n" + "".join(f"- {example}\n" for example in SUNDIAL)
 

@@ -110,6 +110,7 @@ async def test_a_person_is_the_model(settings: Settings, chat: Chat) -> None:
     assert len({*parcels}) == len(parcels) > 0
 
 
+@pytest.mark.needs("standin")
 async def test_a_case_of_somebody_the_tools_know(settings: Settings) -> None:
     """A case may say who talks; each time it is played on a stage of its own."""
     expected = Expected(calls=(ExpectedCall(tool="list_orders"),), says=("D1001",))

@@ -151,6 +151,7 @@ async def test_a_recorded_mock_shows_its_view(settings: Settings) -> None:
     assert [event.body() for event in turn.events if isinstance(event, View)] == [depots.body()]
 
 
+@pytest.mark.needs("standin")
 def test_a_run_with_a_mock(settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`record` keeps what a tool answered, `save` a file, `mock` tries one, and `run --mock` plays with it."""
     assert command_line.main(["ask", "what time is it?", "--thread", "ann"]) == 0

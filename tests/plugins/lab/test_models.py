@@ -13,6 +13,8 @@ from app.settings import Settings
 from prompts import prompt
 from tests.support.odd_provider import Provider
 
+pytestmark = pytest.mark.needs("standin")
+
 MODEL = "openai:m"
 
 

@@ -77,7 +77,7 @@ def test_files_are_whole_and_names_stay_in_the_folder(tmp_path: Path) -> None:
             parsed(text, Case, "YAML")
 
 
-@pytest.mark.needs("planner")
+@pytest.mark.needs("planner", "standin")
 async def test_two_variants_side_by_side(settings: Settings) -> None:
     """The table counts plays, passed ones, calls and prices by variant; differences are named; repetitions agree."""
     cases = {
@@ -131,7 +131,7 @@ def test_a_record_becomes_a_case() -> None:
         case_of([Record(text="lost")], discover()[0])
 
 
-@pytest.mark.needs("planner")
+@pytest.mark.needs("planner", "standin")
 def test_the_commands_run_and_compare(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     """A thread becomes a case; `run` passes it, and ends with 1 where two variants differ."""
     folder = lab_folder()

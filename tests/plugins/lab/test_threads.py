@@ -18,7 +18,7 @@ from app.replay.trace_test import test_of as exported_test
 from app.settings import Settings
 from prompts import table
 
-pytestmark = pytest.mark.needs("planner")
+pytestmark = pytest.mark.needs("planner", "standin")
 SAID = ("add milk to my list", "what is on my list?", "thanks")
 
 

@@ -69,6 +69,7 @@ async def both_play(people: People, coming: Fleet) -> AsyncIterator[None]:
         yield
 
 
+@pytest.mark.needs("audit", "planner", "profile")
 def test_each_change_of_the_next_version_fits_this_one(tmp_path: Path) -> None:
     """The text that a change replaces is there once."""
     next_version(tmp_path)

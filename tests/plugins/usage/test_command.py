@@ -14,6 +14,7 @@ from app.settings import read_settings
 from prompts import sentence
 
 
+@pytest.mark.needs("standin")
 def test_days_are_listed(house: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A line for each day and model, as JSON too; nothing used is said in words."""
     assert command_line.main(["usage"]) == 0

@@ -113,6 +113,7 @@ def test_prices_are_a_setting() -> None:
         settings(llm_prices="openai:a=1")
 
 
+@pytest.mark.needs("standin")
 async def test_money_without_a_price_is_refused(tmp_path: Path) -> None:
     """With a limit of money each model needs a price, but for free ones."""
     given = settings(llm_model="openai:a", openai_api_key="k", fallback_model="local:rules")

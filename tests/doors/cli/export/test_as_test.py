@@ -16,7 +16,7 @@ from app.testing.script import Call
 from tests.support.exports import MEET, Captured, exported, turns
 from tests.support.webhook_server import Webhook
 
-pytestmark = pytest.mark.needs("profile")
+pytestmark = pytest.mark.needs("profile", "standin")
 
 
 async def test_an_export_is_written_like_a_test_by_hand(chat: Chat) -> None:

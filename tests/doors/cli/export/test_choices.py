@@ -13,7 +13,7 @@ from app.testing.script import Call
 from tests.support.exports import Captured, exported
 from tests.support.shop_tools import HAT, with_shop
 
-pytestmark = pytest.mark.needs("planner")
+pytestmark = pytest.mark.needs("planner", "standin")
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from app.testing import Chat
 from app.testing.script import Call
 from tests.support.exports import MEET, Captured, exported, turns
 
-pytestmark = pytest.mark.needs("profile")
+pytestmark = pytest.mark.needs("profile", "standin")
 
 
 async def test_the_record_has_an_end(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:

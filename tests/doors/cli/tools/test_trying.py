@@ -15,7 +15,7 @@ from tests.support import shop_tools
 from tests.support.shop_tools import HAT
 from tests.support.tools_command import Captured, run, tried
 
-pytestmark = pytest.mark.needs("planner")
+pytestmark = pytest.mark.needs("planner", "standin")
 
 
 def test_a_tool_is_tried_on_the_database(capsys: Captured) -> None:

@@ -24,7 +24,7 @@ from prompts import card, card_file, languages
 from tests.support import shop_tools
 from tests.support.prompt_copy import copied_prompts
 
-pytestmark = pytest.mark.needs("planner", "profile")
+pytestmark = pytest.mark.needs("planner", "profile", "standin")
 
 Write = Callable[[str, str, str], None]
 

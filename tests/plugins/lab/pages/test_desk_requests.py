@@ -12,6 +12,7 @@ pytestmark = pytest.mark.needs("planner", "orders")
 NEW = {"file": "bottle", "lang": "en", "user": "me", "device": "terminal"}
 
 
+@pytest.mark.needs("standin")
 async def test_a_session_by_requests(lab: httpx.AsyncClient, settings: Settings) -> None:
     """A session is begun, played, taken a step back, exported and deleted; faults are told."""
 

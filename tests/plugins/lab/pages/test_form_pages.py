@@ -16,7 +16,7 @@ from prompts import card_file
 from tests.plugins.lab.pages.conftest import BY_PAGE, LAB, OTHER_LAB, visiting
 from tests.support.http_door import served
 
-pytestmark = pytest.mark.needs("planner")
+pytestmark = pytest.mark.needs("planner", "standin")
 
 
 async def test_a_mock_by_form(lab: httpx.AsyncClient, settings: Settings) -> None:

@@ -19,7 +19,7 @@ async def called(assistant: Assistant, text: str) -> list[str]:
     return [event.tool for event in events if isinstance(event, ToolStart)]
 
 
-@pytest.mark.needs("planner")
+@pytest.mark.needs("planner", "standin")
 async def test_a_card_that_another_process_makes_live(
     house: Path, assistant: Assistant, monkeypatch: pytest.MonkeyPatch
 ) -> None:

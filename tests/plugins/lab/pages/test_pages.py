@@ -29,7 +29,7 @@ from prompts import retold, sentence, table
 from tests.plugins.lab.pages.conftest import BY_PAGE, LAB, outcome, visiting
 from tests.support.http_door import SHOP
 
-pytestmark = pytest.mark.needs("planner")
+pytestmark = pytest.mark.needs("planner", "standin")
 THREAD = "/lab/thread?name=shop:ann"
 LAB_CODE = Path("app/plugins/lab")
 TEMPLATES = LAB_CODE / "pages/templates"

@@ -18,7 +18,7 @@ from app.plugins.lab.simulation import SimulatedUser, UserWish
 from app.settings import Settings
 from tests.plugins.lab.pages.conftest import outcome
 
-pytestmark = pytest.mark.needs("planner")
+pytestmark = pytest.mark.needs("planner", "standin")
 URLENCODED = {"Content-Type": "application/x-www-form-urlencoded"}
 
 

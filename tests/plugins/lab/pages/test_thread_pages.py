@@ -14,7 +14,7 @@ from app.plugins.lab.turn_notes import notes_of
 from tests.plugins.lab.pages.conftest import BY_PAGE
 from tests.support.http_door import served
 
-pytestmark = pytest.mark.needs("planner")
+pytestmark = pytest.mark.needs("planner", "standin")
 THREAD = "/lab/thread?name=shop:ann"
 
 

@@ -120,6 +120,12 @@ class Model:
         return key.get_secret_value() if isinstance(key, SecretStr) else None
 
     @property
+    def secrets(self) -> Sequence[str]:
+        """The keys that its requests carry, of whatever provider."""
+        values = (getattr(self.chat, name) for name in type(self.chat).model_fields)
+        return [value.get_secret_value() for value in values if isinstance(value, SecretStr) and value]
+
+    @property
     def place(self) -> str:
         """The model's name and, where it is known, its address, without a password in it."""
         address = self.address or getattr(self.chat, "base_url", None)

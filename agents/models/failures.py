@@ -8,7 +8,7 @@ import re
 import socket
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
 
@@ -42,12 +42,15 @@ OURS = frozenset(("agents", "app", "dialogs", "observers", "prompts", "tests", "
 WORD = re.compile(r"\w+")
 FIRST_FAULT = 400
 """The first status of a request without an answer."""
+STATUS = re.compile("[1-5][0-9]{2}")
 BUSY = (408, 409, 425, 429)
 """Statuses of a server that may take the same request later; so are all from 500 on but `NEVER`."""
 NEVER = 501
 KEY_OR_MONEY = (401, 402, 407)
 TRANSPORT = frozenset({"httpx", "httpx2", "aiohttp", "requests", "urllib3", "grpc"})
 """The packages that carry requests. Clients pass some of their exceptions on: a connection was lost."""
+WRITTEN = "failed_generation"
+"""The key of an answer under which a server shows the words of its model that it could not read."""
 UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
@@ -76,20 +79,23 @@ def is_models(failure: BaseException) -> bool:
 
 def diagnose(failure: Exception) -> Trouble:
     """Return the trouble that an operator reads for a provider's failure."""
-    if isinstance(failure, ModelAuthenticationError | ModelPermissionDeniedError):
-        return "key_refused"
     if overflow_of(failure):
         return "too_long"
-    number = status(failure)
-    if number is not None and is_refusal(failure) and says("filtered", refusal_of(failure).words):
+    number, refusal = status(failure), refusal_of(failure)
+    if (number or _stands_in_answer(failure)) and is_refusal(failure) and says("filtered", refusal.words):
         return "refused"
-    if number in (401, 403) or (
-        number in (None, 400, 422) and says("no_key", f"{failure} {refusal_of(failure).words}")
-    ):
+    is_keys = isinstance(failure, ModelAuthenticationError | ModelPermissionDeniedError) or number in (401, 403)
+    if is_keys or (number in (None, 400, 422) and says("no_key", f"{failure} {refusal.words}")):
         return "key_refused"
-    if isinstance(failure, ModelConnectionError):
+    passes = says("passing", refusal.words)
+    if isinstance(failure, ModelConnectionError) or (says("unpaid", refusal.words) and not passes):
         return "unavailable"
     is_busy = number is not None and number != NEVER and (number in BUSY or number >= 500)
+    if not is_busy and _stands_in_answer(failure):
+        is_lasting = (
+            is_sure(failure) or "event-stream" not in _media_type(failure) or says("wrong", "\n".join(refusal.codes))
+        )
+        return "unavailable" if is_lasting and not passes else "busy"
     return "busy" if is_busy or getattr(failure, "is_retryable", False) else "unavailable"
 
 
@@ -117,7 +123,14 @@ def retry_after(failure: Exception) -> float | None:
 def is_refusal(failure: BaseException) -> bool:
     """Tell whether a failure may be about the request's content: statuses tell little, and a stream has none."""
     number = status(failure)
-    return number is None or (FIRST_FAULT <= number <= NEVER and number not in (*KEY_OR_MONEY, *BUSY))
+    is_about = number is None or (FIRST_FAULT <= number <= NEVER and number not in (*KEY_OR_MONEY, *BUSY))
+    return is_about and not _is_misread(failure)
+
+
+def _is_misread(failure: BaseException) -> bool:
+    """Tell whether a server could not read its own model's words: it shows them, or says so."""
+    refusal = refusal_of(failure)
+    return WRITTEN in refusal.keys or says("misread", refusal.words)
 
 
 def is_sure(failure: BaseException) -> bool:
@@ -137,7 +150,7 @@ def overflow_of(failure: Exception) -> Overflow | None:
     if not is_known and not is_refusal(failure):
         return None
     refusal = refusal_of(failure)
-    if not is_known and not says("too_long", refusal.words):
+    if not is_known and (not says("too_long", refusal.words) or says("passing", refusal.words)):
         return None
     counts = (refusal.counts.get(name) or named_in(kind, refusal.words) for name, kind in COUNTS)
     return Overflow(*(int(count) if count else None for count in counts))
@@ -150,7 +163,16 @@ def unsound_reply(failure: Exception, request: str | None, *, begun: bool) -> Di
     """
     if not begun and (fault := _fault_of_ours(failure, request)):
         return UselessReply("unavailable", fault)
-    return BrokenReply(type(failure).__name__) if _broke(failure, begun=begun) else None
+    if not _broke(failure, begun=begun):
+        return None
+    trouble = diagnose(failure) if not begun and _stands_in_answer(failure) else "busy"
+    told = cause_of(failure)
+    if _stands_in_answer(failure):
+        is_page = "html" in _media_type(failure)
+        told = "a web page in place of a reply, check the address" if is_page else "an error in place of a reply"
+    elif isinstance(failure, NONSENSE):
+        told = f"a piece that nobody can read, {told}"
+    return BrokenReply(told) if trouble == "busy" else UselessReply(trouble, told)
 
 
 def _fault_of_ours(failure: Exception, request: str | None) -> str | None:
@@ -177,12 +199,20 @@ def _broke(failure: Exception, *, begun: bool) -> bool:
     if not is_failure(failure):
         return isinstance(failure, (*NONSENSE, TimeoutError))
     # A silence before the first piece of a stream is a `TimeoutError`.
-    return not overflow_of(failure) and (begun or isinstance(failure, TimeoutError) or _stands_in_stream(failure))
+    is_broken = begun or isinstance(failure, TimeoutError) or _stands_in_answer(failure) or _is_misread(failure)
+    return is_broken and not overflow_of(failure)
 
 
-def _stands_in_stream(failure: Exception) -> bool:
-    """Tell whether a server sent an error in place of a piece: it answered, without an error status."""
-    is_refusal = isinstance(failure, ModelError) or (status(failure) or 0) >= FIRST_FAULT or _is_transport(failure)
+def _media_type(failure: Exception) -> str:
+    """Return the media type of a server's answer; without one it is a stream."""
+    headers = getattr(getattr(failure, "response", None), "headers", {})
+    return str(headers.get("content-type", "text/event-stream"))
+
+
+def _stands_in_answer(failure: Exception) -> bool:
+    """Tell whether a server sent an error in place of a reply or a piece of it, without an error status."""
+    is_refused = any(number >= FIRST_FAULT for number in _statuses(failure)[:1])
+    is_refusal = isinstance(failure, ModelError) or is_refused or _is_transport(failure)
     return not is_refusal and any(getattr(failure, name, None) for name in (*BODIES, "response"))
 
 
@@ -197,16 +227,19 @@ def is_other_form(failure: BaseException, wire: str) -> bool:
     return is_no_path or says("completions", words)
 
 
-def server_words(failure: Exception, heard: Sequence[str]) -> str:
-    """Return a server's words on a request that it refuses, behind a colon, for the operator.
-
-    They end before any words of the messages (`heard`), which a server may repeat, and they have no keys.
-    """
+def server_words(failure: Exception, heard: Sequence[str], secrets: Iterable[str]) -> str:
+    """Return a server's words on a request that it does not answer, behind a colon, for the operator."""
     number = status(failure)
-    if number is None or number < FIRST_FAULT or number in (401, 403):
+    is_said = (number or 0) >= FIRST_FAULT or _stands_in_answer(failure)
+    if not is_said or (number in (401, 403) and diagnose(failure) == "key_refused"):
         return ""
     sentences = [" ".join(LISTED.split(sentence)[0].split()) for sentence in refusal_of(failure).sentences]
-    words = "; ".join(dict.fromkeys(filter(None, sentences)))
+    words = tellable("; ".join(dict.fromkeys(filter(None, sentences))), heard, secrets)
+    return f": {words}" if words else ""
+
+
+def tellable(words: str, heard: Sequence[str], secrets: Iterable[str]) -> str:
+    """Return words for the operator: up to where they repeat a message (`heard`), and without keys (`secrets`)."""
     small, texts = words.casefold(), [" ".join(text.casefold().split()) for text in heard]
     all_texts = "\n".join(texts)
     ends = [
@@ -215,8 +248,11 @@ def server_words(failure: Exception, heard: Sequence[str]) -> str:
     parts = (re.search(f"{NO_LETTER_BEFORE}{re.escape(text)}{NO_LETTER}", small) for text in texts if len(text) > 1)
     ends += [part.start() for part in parts if part]
     ends += [quote.start() for quote in QUOTE.finditer(small) if quote[1] in all_texts]
-    clean = KEY.sub("…", words[: min(ends, default=MOST_SAID)][:MOST_SAID]).strip()
-    return f": {''.join(char for char in clean if char.isprintable())}" if clean else ""
+    clean = words[: min(ends, default=len(words))]
+    for secret in secrets:
+        clean = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "…", clean)
+    clean = KEY.sub("…", clean)[:MOST_SAID].strip()
+    return "".join(char for char in clean if char.isprintable())
 
 
 def cause_of(failure: BaseException) -> str:
@@ -238,11 +274,12 @@ def cause_of(failure: BaseException) -> str:
 
 
 def status(failure: BaseException) -> int | None:
-    """Return the HTTP status that the exception or its cause carries, or None."""
-    for carrier in (failure, failure.__cause__):
-        for holder in (carrier, getattr(carrier, "response", None)):
-            for name in ("status_code", "code"):
-                number = getattr(holder, name, None)
-                if isinstance(number, int) and not isinstance(number, bool):
-                    return number
-    return None
+    """Return the HTTP status of a fault that the exception or its cause carries, or None."""
+    return next((number for number in _statuses(failure) if number >= FIRST_FAULT), None)
+
+
+def _statuses(failure: BaseException) -> list[int]:
+    """Return the statuses that the exception and its cause carry, that of the answer first."""
+    holders = [holder for each in (failure, failure.__cause__) for holder in (each, getattr(each, "response", None))]
+    texts = [str(getattr(holder, name, None)) for holder in holders for name in ("status_code", "code")]
+    return [int(text) for text in texts if STATUS.fullmatch(text)]

@@ -30,8 +30,8 @@ def reply_end_in(metadata: Mapping[str, Any], kind: str) -> ReplyEnd | None:
         for key in path.split("."):
             value = value.get(key) if isinstance(value, Mapping) else None
         if value:
-            # Some clients give the name of an enum's member behind that of the enum.
-            word = str(value).lower().rpartition(".")[2]
+            # Some clients give the name of an enum's member behind that of the enum, or of the part that failed.
+            word = str(value).lower().rpartition(".")[2].rpartition(": ")[2]
             if word not in words and len(words) > 1:
                 ending = _by_parts(word) or words[OTHER]
                 log_once(kind, f"{path} is {word[:40]!r}, which is taken for {ending!r}")

@@ -14,10 +14,11 @@ from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
 from langchain_core.messages.tool import ToolCallChunk, tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
-from openai import APIError, AsyncAPIResponse
+from openai import APIResponseValidationError, AsyncAPIResponse
 
 from agents.errors import BrokenReply
 from agents.models import MOST_CHARACTERS
+from agents.models.failures import cause_of
 from agents.models.finish_reason import ENDED, PRICED
 from agents.models.refusal import sentences_in
 from agents.models.thinking import CALL_FIELDS, FIELDS
@@ -67,7 +68,7 @@ class CompatibleChat(ChatOpenAI):
                     continue
                 piece = _piece(name, data)
                 if problem := piece.get("error"):
-                    raise APIError("an error in place of a piece", response.http_request, body=problem)
+                    raise APIResponseValidationError(response.http_response, problem, message="no piece")
                 odd_words = odd_words or piece.get(ODD, "")
                 choices = piece.get("choices") or []
                 # A count of another form is ignored; the answer stays.
@@ -81,7 +82,7 @@ class CompatibleChat(ChatOpenAI):
                     part = choice.get("delta" if has_delta else "message") or {}
                     yield ChatGenerationChunk(message=_chunk(part, piece.get("id")))
             if odd_words and "finish_reason" not in metadata:
-                raise APIError("words in place of a piece", response.http_request, body=odd_words)
+                raise APIResponseValidationError(response.http_response, odd_words, message="no piece")
         last = AIMessageChunk(content="", response_metadata=metadata, usage_metadata=_usage(usage) if usage else None)
         yield ChatGenerationChunk(message=last)
 
@@ -125,7 +126,7 @@ def _piece(name: bytes, data: bytes) -> Mapping[str, Any]:
         return {ODD: piece} if is_text else {}
     if not isinstance(piece, dict):
         return {"error": piece or "nothing"}
-    is_known = piece.keys() & {"choices", "usage", "error"}
+    is_known = piece.get("choices") is not None or piece.keys() & {"usage", "error"}
     is_piece = not is_error and (is_known or (piece and not sentences_in(piece)))
     return piece if is_piece else {"error": piece.get("error") or piece or "nothing"}
 
@@ -165,7 +166,7 @@ async def _lines(response: AsyncAPIResponse[Any]) -> AsyncIterator[bytes]:
                 raise BrokenReply("a line of its stream is too long")
     except Exception as lost:
         if not is_over:
-            raise BrokenReply("the stream broke off") from lost
+            raise BrokenReply(f"the stream broke off: {cause_of(lost)}") from lost
     yield rest.strip()
     yield b""
 

@@ -27,6 +27,7 @@ from agents.models.failures import (
     overflow_of,
     server_words,
     status,
+    tellable,
     unsound_reply,
 )
 from agents.models.local_chat import LocalChat
@@ -170,26 +171,29 @@ class _Tries:
         `before` are the names that the request did without.
         """
         self.has_learnt, waited = False, _now() - self._begun
+        heard = [
+            text for message in self.messages[1:] for text in (message.text, *notes_of(message).get("context", []))
+        ]
+        cause = failure.__cause__
+        words = server_words(cause if isinstance(cause, Exception) else failure, heard, model.secrets)
         if isinstance(failure, GarbledReply):
             self._note("garbled", model, str(failure))
             return self.troubles[-2:] != ["garbled", "garbled"] and waited <= RETRIED_FOR
         if isinstance(failure, BrokenReply):
-            cause = failure.__cause__
-            self._note("busy", model, f"a broken reply ({cause_of(cause or failure)})")
+            self._note("busy", model, f"a broken reply ({tellable(str(failure), heard, model.secrets)}{words})")
             # A server that reads a long prompt for the first time keeps the part that it has read, and goes on there.
             is_cold = model.cold_seconds and not model.has_begun
             is_patient = waited <= (self._patience if is_cold else RETRIED_FOR)
             return self._does_without(model, cause, before) or is_patient
         if isinstance(failure, UselessReply):
-            self._note(failure.trouble, model, str(failure))
-            if failure.trouble == "unavailable" and failure.__cause__:
-                return self._does_without(model, failure.__cause__, before)
+            self._note(failure.trouble, model, f"{failure}{words}")
+            if failure.trouble == "unavailable" and cause:
+                return self._does_without(model, cause, before)
             return failure.wants_room and model.outgrow()
         if not is_failure(failure):
             raise failure
-        spoken = self.messages[1:]
-        heard = [text for message in spoken for text in (message.text, *notes_of(message).get("context", []))]
-        self._note(diagnose(failure), model, f"{cause_of(failure)}{server_words(failure, heard)}")
+        words = server_words(failure, heard, model.secrets)
+        self._note(diagnose(failure), model, f"{cause_of(failure)}{words}")
         self.failure = failure
         if overflow := overflow_of(failure):
             self.overflow = self.overflow or overflow

@@ -1,6 +1,8 @@
 """Faults of a provider: those that pass are got over, those that last are told."""
 
+import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,7 @@ from tests.support.endpoint_talk import (
     turn,
 )
 from tests.support.odd_provider import Chunk, Provider
+from tests.support.refusing_server import refused
 from tests.support.scripted_assistant import THREAD, said, script_lines
 
 # The client library keeps one connection pool for each address, and a pool belongs to one event loop.
@@ -162,14 +165,17 @@ SAID = [
     ("invalid content MY PIN IS 4711, do not tell", "invalid content"),
     ("Bad word 'pin' in it", "Bad word"),
     ("field required [{'input': 'x'}]", "field required"),
-    ("bad key sk-abc123 or 0123456789abcdefghij01 or ab***yz", "bad key … or … or …"),
+    ("bad key, or sk-abc123 or 0123456789abcdefghij01 or ab***yz", "bad …, or … or … or …"),
     ("\x1b[31mred", "HTTP 400"),
 ]
 
 
 @pytest.mark.parametrize(("message", "quoted"), SAID)
 async def test_a_refusal_is_told_to_the_operator(message: str, quoted: str, caplog: pytest.LogCaptureFixture) -> None:
-    """The server's words stand in the cause and in the log, without keys and without what the user said."""
+    """The server's words stand in the cause and in the log, without keys and without what the user said.
+
+    Any key of ours is left out, however short.
+    """
     prompt: list[AnyMessage] = [SystemMessage("You are kind."), HumanMessage("my pin is 4711, do not tell")]
     async with Provider.open(odd_provider.refuse(400, {"message": message})) as server:
         with pytest.raises(ModelUnavailable) as failure:
@@ -189,3 +195,50 @@ async def test_a_long_refusal_is_cut() -> None:
             with pytest.raises(ModelUnavailable) as failure:
                 await reply([endpoint_model(server.url)], prompt, [], Listener("supervisor", lambda event: None))
         assert len(failure.value.cause) < characters
+
+
+def event(problem: object) -> bytes:
+    """Return a stream with an error in place of its first piece."""
+    return odd_provider.HEAD + f"data: {json.dumps({'error': problem})}\n\n".encode()
+
+
+QUOTA = {"message": "You exceeded your current quota, check your plan and billing.", "code": "insufficient_quota"}
+SOON = {"message": "You exceeded your current quota, check your plan and billing. Retry in 43.5s.", "code": 429}
+PAGE = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 18\r\n\r\n<html>Hello</html>"
+KINDS = [
+    pytest.param(refused(200, {"error": "Unexpected method."}), "unavailable", 1, "Unexpected method.", id="whole"),
+    pytest.param(
+        refused(200, {"choices": None, "base": {"msg": "no money"}}), "unavailable", 1, "no money", id="nested"
+    ),
+    pytest.param(refused(200, {"error": "It is overloaded."}), "busy", 3, "It is overloaded.", id="whole, busy"),
+    pytest.param(PAGE, "unavailable", 1, "check the address", id="page"),
+    pytest.param(event({"message": "Unauthorized."}), "key_refused", 1, "Unauthorized.", id="key in a stream"),
+    pytest.param(event({"message": "No foo.", "type": "not_found"}), "unavailable", 1, "No foo.", id="wrong"),
+    pytest.param(event({"message": "No foo.", "code": "404"}), "unavailable", 1, "No foo.", id="status in a stream"),
+    pytest.param(event({"message": "No more."}), "busy", 3, "No more.", id="nobody knows"),
+    pytest.param(event({"message": "Too many tokens, wait a moment."}), "busy", 3, "Too many", id="throttled"),
+    pytest.param(event({"message": "Too many tokens.", "code": "429"}), "busy", 3, "Too many", id="throttled by code"),
+    pytest.param(event({"message": "Too many tokens."}), "too_long", 1, "Too many", id="too long in a stream"),
+    pytest.param(odd_provider.refuse(429, QUOTA), "unavailable", 1, "plan and billing", id="unpaid"),
+    pytest.param(odd_provider.refuse(429, SOON), "busy", 1, "Retry in", id="limit of a minute"),
+    pytest.param(odd_provider.refuse(403, {"message": "It was flagged."}), "refused", 1, "flagged", id="moderated"),
+    pytest.param(
+        odd_provider.refuse(400, {"message": "Failed.", "failed_generation": "<x>"}), "busy", 3, "Failed.", id="misread"
+    ),
+    pytest.param(["{{{"], "busy", 3, "a piece that nobody can read", id="nonsense"),
+    pytest.param([odd_provider.end("stop")], "busy", 3, "the reply is empty", id="empty"),
+]
+
+
+@pytest.mark.parametrize(("answer", "trouble", "requests", "told"), KINDS)
+async def test_a_fault_is_told_as_what_it_is(
+    answer: odd_provider.Reply, trouble: str, requests: int, told: str
+) -> None:
+    """Whatever the status, who must act is told, with the sentence; only what may pass is asked for again."""
+    prompt: list[AnyMessage] = [SystemMessage("You are kind."), HumanMessage("hello")]
+    async with Provider.open(answer) as server:
+        model = replace(endpoint_model(server.url), retries=0)
+        with pytest.raises(ModelUnavailable) as failure:
+            await reply([model], prompt, [], Listener("supervisor", lambda event: None))
+        assert (failure.value.trouble, len(server.bodies)) == (trouble, requests)
+    assert told in failure.value.cause

@@ -60,6 +60,7 @@ CUTS = [
 FAILED = [
     ("openai", {"finish_reason": "error"}),
     ("openai", {"finish_reason": "upstream_error"}),
+    ("openai", {"finish_reason": "function_call_filter: MALFORMED_FUNCTION_CALL"}),
     ("openai", {"status": "cancelled"}),
     ("google_genai", {"finish_reason": "MALFORMED_FUNCTION_CALL"}),
     ("google_genai", {"finish_reason": "OTHER"}),

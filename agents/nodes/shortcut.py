@@ -109,6 +109,8 @@ class ShortcutNode:
     async def _run(self, change: Change, call: ToolCall, context: Context) -> ToolMessage:
         """Return the tool's result; take over its other changes of the state."""
         visible = tool_state(self.owners[call["name"]], self.speakers, change.state, [call])
+        # The calls that wait for a yes belong to an earlier message: this one repeats none of them.
+        visible["talk"] = [*visible["talk"], human(change.state["heard"], change.state["lang"])]
         [changes] = changes_of(await self.node.ainvoke(visible))
         message: ToolMessage = changes["messages"][0]
         if "lang" in changes:

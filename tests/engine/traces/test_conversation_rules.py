@@ -51,6 +51,9 @@ async def test_the_user_is_asked_where_a_model_is_not_sure(
     trace = await chat.says("and here is the second thing")
     assert "Put on your list (entries: “tea”)?" in trace
     assert await todos(chat) == ["milk", "bread"]
+    trace = await chat.says("show my list")
+    assert "supervisor.list_todos() = 1. milk" in trace
+    assert trace.endswith("confirm: Put on your list (entries: “tea”)? [yes | no]")
     await chat.says(answer)
     assert sorted(await todos(chat)) == ["bread", "milk", *added]
     chat.script.queues.clear()

@@ -94,8 +94,9 @@ class AnswerText:
         self.thought = self.is_over = self.is_call = False
         """Whether there was thinking; whether the answer is over; whether the text is a call."""
         self.calls: Sequence[TextCall] = ()
-        self._offer = offer or Offer((), "")
-        self._marks = _marks(tuple(self._offer.schemas))
+        self.offer = offer or Offer((), "")
+        """The tools that the model may call."""
+        self._marks = _marks(tuple(self.offer.schemas))
         self._instructions = instructions.casefold()
         self._buffer = ""
         self.is_headless = headless
@@ -127,7 +128,7 @@ class AnswerText:
         if is_cut:
             self.calls = ()
         elif self.is_call:
-            self.calls = self._offer.calls_in(self._marks.end.split(self._buffer)[0]) or self.calls
+            self.calls = self.offer.calls_in(self._marks.end.split(self._buffer)[0]) or self.calls
             if not self.calls:
                 raise GarbledReply("a call in its text is not sound")
         return shown
@@ -183,15 +184,15 @@ class AnswerText:
             self._is_inline = text == "`" and not self._is_fence and not self._is_inline
             return self._show(len(text))
         if token.lastgroup == "name":
-            is_text = self._is_fence or self._offer.was_read(text)
+            is_text = self._is_fence or self.offer.was_read(text)
             return self._show(len(text), text if is_text else text.replace("_", " "))
         is_code = self._is_code(len(text))
         if is_code is None and not is_last:
             return None
         is_ours = "tool_response" in mark or mark.strip("</>") in {tag.strip("</>") for tag, _ in forms()["blocks"]}
-        if is_code and (not is_ours or self._offer.was_read(mark.strip("</>"))):
+        if is_code and (not is_ours or self.offer.was_read(mark.strip("</>"))):
             return self._show(len(text))
-        if mark not in self._marks.thinking and self._offer.was_read(text):
+        if mark not in self._marks.thinking and self.offer.was_read(text):
             return self._show(len(text), f"‹{text[1:]}" if text[0] in "<[" else text)
         if token.lastgroup == "call":
             self.is_call = True
@@ -230,8 +231,8 @@ class AnswerText:
             return None
         self._awaited = 0
         text = self._buffer[:size]
-        self.calls = self._offer.calls_in(text)
-        is_call = self._offer.looks_like_call(text) and not self._offer.was_read(text)
+        self.calls = self.offer.calls_in(text)
+        is_call = self.offer.looks_like_call(text) and not self.offer.was_read(text)
         if self.calls or (is_call and self._is_cut and end <= 2):
             self.is_call = True
             return ""

@@ -6,7 +6,8 @@ import secrets
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, repeat
+from itertools import chain, dropwhile, pairwise, repeat
+from operator import not_
 from typing import Literal, cast
 
 from langchain_core.messages import AIMessage, AIMessageChunk
@@ -18,7 +19,7 @@ from agents.language.text.repetition import REPEATS, Repetition
 from agents.models import MOST_CHARACTERS
 from agents.models.answer import AnswerText
 from agents.models.finish_reason import ENDED, PRICED, ReplyEnd, is_known, log_once, reply_end_in
-from agents.models.text_calls import decoded
+from agents.models.text_calls import Offer, decoded
 from agents.models.thinking import CALL_FIELDS, FIELDS, SIGNATURES, THINKING_FIELDS, CarriedParts
 
 _HALF = re.compile("[\ud800-\udfff]")
@@ -44,25 +45,41 @@ class _Call:
     fields: dict[str, object] = field(default_factory=dict)
     """The server's own fields beside the call."""
 
+    @property
+    def text(self) -> str:
+        """The arguments as they were written; some servers restate them from the beginning in each piece."""
+        is_restated = len(self.args) > 1 and all(later.startswith(earlier) for earlier, later in pairwise(self.args))
+        return self.args[-1] if is_restated else "".join(self.args)
+
+    def closeness(self, piece: ToolCallChunk) -> tuple[bool, bool]:
+        """Return how surely a piece belongs to this call, to be compared: it has the same id; it has the same place."""
+        is_here = piece["index"] is not None and piece["index"] == self.index
+        return bool(piece["id"]) and piece["id"] == self.id, is_here
+
     def continues(self, piece: ToolCallChunk) -> bool:
-        """Tell whether a piece belongs to this call: some servers repeat its name and id, some number all calls 0."""
+        """Tell whether a piece belongs to this call: some servers repeat it, its name or its id, some number all 0."""
         if not piece["name"] and not piece["id"]:
             return True
-        if piece["index"] != self.index or (piece["id"] or self.id) != self.id:
+        is_known, is_here = self.closeness(piece)
+        if (piece["id"] or self.id) != self.id or (piece["name"] and (self.name or piece["name"]) != piece["name"]):
             return False
-        name = piece["name"]
-        return not name or ((self.name or name) == name and isinstance(decoded("".join(self.args)), str))
+        whole, given = decoded(self.text), decoded(piece["args"] or "")
+        if piece["index"] == self.index and (not piece["name"] or isinstance(whole, str)):
+            return True
+        if decoded(given) == whole:
+            return is_known or is_here
+        # What comes under the id of a whole call may be its end, or a call of a server with one id for all.
+        return is_known and (not self.text or (is_here and (not whole or not given)))
 
 
 def _add(calls: list[_Call], piece: ToolCallChunk, fields: Mapping[str, object]) -> None:
     """Add a piece and the fields beside it to the call that it continues, or begin a call with it."""
-    numbered = [call for call in calls if piece["index"] is not None and call.index == piece["index"]]
-    call = next(reversed(numbered or calls), None)
+    call = max(reversed(calls), key=lambda each: each.closeness(piece), default=None)
     if call is None or not call.continues(piece):
         call = _Call(piece["name"] or "", piece["id"], piece["index"])
         calls.append(call)
     call.id, call.name = call.id or piece["id"], call.name or piece["name"] or ""
-    call.args.append(piece["args"] or "")
+    call.args += [piece["args"]] if piece["args"] else []
     call.fields |= fields
 
 
@@ -85,23 +102,45 @@ def _storable_number(digits: str) -> int | str:
     return int(digits) if len(digits) < DIGITS_OF_64_BITS else digits
 
 
-def _tool_call(call: _Call) -> ToolCall:
+_ARGUMENTS = json.JSONDecoder(strict=False, parse_int=_storable_number)
+
+
+def _arguments(text: str) -> object:
+    """Return the arguments in a text of JSON, `{}` if it is empty. Raises ValueError: they are not certain.
+
+    Some servers write the object as a JSON text, or twice, an empty one before it, or a bracket too many behind it.
+    """
+    values, rest = list[object](), text.strip()
+    while rest and (not values or rest.strip("} \n")):
+        value, end = _ARGUMENTS.raw_decode(rest)
+        values.append(_arguments(value) if isinstance(value, str) else value)
+        rest = rest[end:].lstrip()
+    real = [*dropwhile(not_, values)] or values or [{}]
+    if any(value != real[0] for value in real):
+        raise ValueError("there are two values")
+    return real[0]
+
+
+def _tool_call(call: _Call, offer: Offer) -> ToolCall:
     try:
         # No database keeps U+0000, and nobody means it.
-        args = json.loads(NUL.sub(r"\1", "".join(call.args)).strip() or "{}", parse_int=_storable_number)
-        # Some servers write the object as JSON within a JSON text.
-        args = json.loads(args or "{}", parse_int=_storable_number) if isinstance(args, str) else args
+        args = _arguments(NUL.sub(r"\1", call.text.replace("\0", "")))
         # JSON has no infinity and no NaN; no provider takes them back.
         written = _whole_characters(json.dumps(args, ensure_ascii=False, allow_nan=False))
         args = json.loads(written, parse_int=_storable_number)
     except (ValueError, RecursionError):
         raise BrokenReply(f"arguments of {call.name!r} are not JSON") from None
+    name = offer.named(_whole_characters(call.name))
+    schema = offer.schemas.get(name)
+    if args in (None, []) and schema is not None and not schema.get("required"):
+        # Some servers write no arguments so.
+        args = {}
     if not call.name or not isinstance(args, dict):
         raise BrokenReply(f"call of {call.name!r} is not a name with a JSON object")
     # Some providers give no id, some give one id again and again, and the ledger of done writes goes by the id.
     # Nine letters and digits are the form that every provider takes back.
     id = "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(9))
-    return ToolCall(name=_whole_characters(call.name), args=args, id=id, type="tool_call")
+    return ToolCall(name=name, args=args, id=id, type="tool_call")
 
 
 class StreamedReply:
@@ -188,7 +227,7 @@ class StreamedReply:
             raise BrokenReply("the provider says that it failed" if self.ending else "the stream ended early")
         written = [_Call(name, None, None, [json.dumps(args)]) for name, args in self.text.calls]
         was_call, self._calls = bool(self._calls), [] if self._is_cut else self._calls or written
-        calls = [_tool_call(call) for call in self._calls]
+        calls = [_tool_call(call, self.text.offer) for call in self._calls]
         is_silent = may_be_silent and not self._is_cut and not was_call
         if not calls and not text.strip() and not is_silent:
             if self.ending == "refused":
@@ -222,8 +261,13 @@ class StreamedReply:
 
     @property
     def _is_taken(self) -> bool:
-        """Whether the reply counts without a reason of its end; the log tells that once."""
-        is_taken = not self.says_why and (self._has_ended or not is_known(self._kind))
+        """Whether the reply counts without a reason of its end; the log tells that once.
+
+        Calls with whole arguments count even if their model gave reasons before; some servers give them for texts only.
+        """
+        has_arguments = bool(self._calls) and all(call.text.strip() for call in self._calls)
+        is_over = self._has_ended or not is_known(self._kind)
+        is_taken = has_arguments or (is_over and not self.says_why)
         if is_taken:
             log_once(
                 self._kind, "a reply does not say why it ended; it counts, since its stream ended without an error"

@@ -23,6 +23,8 @@ MOST_CALLED, MOST_BRACKETS, DEEPEST = 20_000, 500, 4
 MOST_ENDS, FEW_WORDS = 50, 8
 """Closing brackets to try as the end of a value that is no JSON; words of a text that is only the name of a tool."""
 NAME = re.compile(r"[\w-]+")
+DRESSED_NAME = re.compile(r"\s*(?:\w+[.:])?([\w-]+)\s*(?:<\|.*)?", re.DOTALL)
+"""A tool's name behind a namespace, or before marks of a chat template."""
 _YAML, _BARE_KEY = re.compile(r"\{\s*['\w][^&]*"), re.compile(r"([{,]\s*\w+):(?=\S)")
 _DECODER = json.JSONDecoder()
 
@@ -45,6 +47,11 @@ class Offer:
     @cached_property
     def _read(self) -> str:
         return _squeezed(self._texts)
+
+    def named(self, name: str) -> str:
+        """Return the name of the offered tool that a model means; the name itself if it means none."""
+        dressed = None if name in self.schemas else DRESSED_NAME.fullmatch(name)
+        return dressed[1] if dressed and dressed[1] in self.schemas else name
 
     def calls_in(self, text: str) -> list[TextCall]:
         """Return the calls in a text that is a call; none if one of them is not sound, or is only quoted."""
@@ -97,7 +104,7 @@ class Offer:
         if not isinstance(value, dict) or not depth:
             return
         names = (value[key] for key in forms()["named"] if isinstance(value.get(key), str))
-        name = next(names, "").removeprefix("functions.")
+        name = self.named(next(names, ""))
         arguments = next((value[key] for key in forms()["given"] if key in value), None)
         if name and (arguments is not None or name in self.schemas):
             arguments = decoded(arguments)

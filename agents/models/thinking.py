@@ -156,13 +156,24 @@ def _whole(pieces: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _joined(pieces: Sequence[Any]) -> Any:
-    """Return the pieces of a value as one; in lists, blocks of one type and index are one block."""
+    """Return the pieces of a value as one; in lists, blocks of one type and index are one block.
+
+    Without an index, thinking is one block up to its seal.
+    """
     if all(isinstance(piece, str) for piece in pieces):
         return "".join(pieces)
     if not all(isinstance(piece, list) for piece in pieces):
         return pieces[-1]
     blocks: dict[object, list[Mapping[str, Any]]] = {}
+    seals = 0
     for block in (block for piece in pieces for block in piece if isinstance(block, Mapping)):
-        is_piece = "index" in block or block.keys() == {"type", "text"}
-        blocks.setdefault((block.get("type"), block.get("index")) if is_piece else len(blocks), []).append(block)
+        is_piece = "index" in block or block.keys() == {"type", "text"} or block.get("type") in THINKING_BLOCKS
+        key = (block.get("type"), block.get("index", seals)) if is_piece else len(blocks)
+        parts = blocks.setdefault(key, [])
+        if any(map(block.get, SEALS)):
+            seals += 1
+            if block.get("thinking") and block["thinking"] == _whole(parts).get("thinking"):
+                # LiteLLM repeats the text beside its seal.
+                parts.clear()
+        parts.append(block)
     return [_whole(parts) for parts in blocks.values()]

@@ -47,6 +47,15 @@ def openrouter(body: dict[str, Any]) -> Reply:
     return [*details, *_answer(body)]
 
 
+def litellm(body: dict[str, Any]) -> Reply:
+    """Send a block of thinking in pieces without a number, the last one whole; the next block is sealed alone."""
+    whole = [{"type": "thinking", "thinking": SECRET, "signature": SEAL}, {"type": "redacted_thinking", "data": SEAL}]
+    if not all(reply.get("thinking_blocks") == whole for reply in _with_calls(body, this_turn=True)):
+        return _refused("Invalid `signature` in `thinking` block")
+    pieces = [{"type": "thinking", "thinking": part, "signature": ""} for part in (SECRET[:9], SECRET[9:])]
+    return [*(delta(thinking_blocks=[piece]) for piece in [*pieces, *whole]), *_answer(body)]
+
+
 def closed(body: dict[str, Any]) -> Reply:
     """Think in a field of its own, and take no such field back."""
     if any("reasoning" in message for message in body["messages"]):

@@ -11,9 +11,11 @@ from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
 from agents.errors import BrokenReply, ModelUnavailable, UselessReply
-from agents.models import Model
+from agents.models import Model, ToolSchema
+from agents.models.answer import AnswerText
 from agents.models.reply import Listener, reply
 from agents.models.streamed_reply import CUT, StreamedReply
+from agents.models.text_calls import Offer
 from tests.support.endpoint_talk import TEXT, endpoint_model
 from tests.support.odd_provider import Provider, delta, end, words
 
@@ -163,22 +165,28 @@ async def test_a_compatible_server_that_marks_its_end(before: Sequence[Any], req
         assert len(server.bodies) == requests
 
 
-@pytest.mark.parametrize("args", ['{"a": NaN}', '{"a": 1e999}', '{"a": 1}{"b": 2}', "[]"])
+@pytest.mark.parametrize("args", ['{"a": NaN}', '{"a": 1e999}', '{"a": 1}{"b": 2}', '{"a": 1}{"a', "}", "[]"])
 def test_arguments_that_are_no_object_of_json_are_broken(args: str) -> None:
     """Python reads numbers that JSON does not have; they would come back to the provider in each later request."""
     with pytest.raises(BrokenReply):
         finished(calling(args))
 
 
-@pytest.mark.parametrize("args", ["", " ", "{}"])
+@pytest.mark.parametrize("args", ["", " ", "{}", "null", "[]"])
 def test_a_call_may_have_no_arguments(args: str) -> None:
-    """However a server writes that."""
-    assert [call["args"] for call in finished(calling(args)).tool_calls] == [{}]
+    """However a server writes that, for a tool that needs none."""
+    tool: ToolSchema = {"type": "function", "function": {"name": "f", "parameters": {}}}
+    assert [call["args"] for call in finished(calling(args), tool).tool_calls] == [{}]
 
 
-def finished(chunks: Sequence[AIMessageChunk]) -> AIMessage:
-    """Return the reply of these chunks."""
-    taken = StreamedReply(model="unheard_of:o")
+def test_a_raw_line_break_in_arguments_is_text() -> None:
+    """Many models do not escape it."""
+    assert finished(calling('{"a": "b\nc"}')).tool_calls[0]["args"] == {"a": "b\nc"}
+
+
+def finished(chunks: Sequence[AIMessageChunk], *tools: ToolSchema) -> AIMessage:
+    """Return the reply of these chunks, of a model that may call these tools."""
+    taken = StreamedReply(AnswerText(offer=Offer(tools, "")), model="unheard_of:o")
     for chunk in chunks:
         taken.take(chunk)
     taken.end()

@@ -26,6 +26,7 @@ from tests.support.simulated_time import rounds
 
 PLAN = call("plan_things", "{}", "a")
 MILK, BREAD = '{"items": ["milk"]}', '{"items": ["bread"]}'
+HALVES = (slice(0, 9), slice(9, 99))
 PROMPT: list[AnyMessage] = [SystemMessage("You are kind."), HumanMessage("hi")]
 LISTENER = Listener("supervisor", lambda event: None)
 
@@ -37,7 +38,13 @@ def calling(*calls: dict[str, Any], reason: str = "tool_calls", **beside: Any) -
 
 def add(args: Any, **fields: Any) -> dict[str, Any]:
     """Return a call that adds to-dos."""
-    return {"type": "function", "function": {"name": "add_todos", "arguments": args}, **fields}
+    name = fields.pop("name", "add_todos")
+    return {"type": "function", "function": {"name": name, "arguments": args}, **fields}
+
+
+def calls_of(*pieces: dict[str, Any]) -> list[Chunk]:
+    """Return a reply with these pieces of calls, a chunk each."""
+    return [*(delta(tool_calls=[piece]) for piece in pieces), end("tool_calls")]
 
 
 def unstreamed(message: dict[str, Any], indent: int | None = None) -> bytes:
@@ -189,13 +196,27 @@ async def test_what_may_lack_a_piece_is_asked_for_again(tmp_path: Path, answer: 
         calling(add(MILK, index=0, id=7)),
         [delta(tool_calls=add(MILK, id="b")), end("tool_calls")],
         [delta(function_call={"name": "add_todos", "arguments": MILK}), end("function_call")],
-        [delta(tool_calls=[add(part, index=0, id="b")]) for part in ("", MILK[:9], MILK[9:])] + [end("tool_calls")],
+        calls_of(*(add(part, index=0, id="b") for part in ("", MILK[:9], MILK[9:]))),
         [*calling(add(MILK, index=0, id="b"))[:1], *whole({"tool_calls": [add(MILK, index=0, id="b")]})],
         whole({"content": ""}, {"tool_calls": [add(MILK, id="b")]}),
+        calls_of(add("", index=0, id="b"), add(MILK, index=0, id="b"), add("", index=0, id="b")),
+        calls_of(add(MILK, index=0, id="b"), add(json.dumps(MILK), index=0, id="b")),
+        calls_of(add("", index=0, id="b"), add(MILK, index=1, id="b"), add(MILK, index=2, id="b")),
+        calls_of(add("{}", index=0, id="b"), *({"index": 0, "function": {"arguments": MILK[at]}} for at in HALVES)),
+        calls_of(*(add(MILK[: at.stop], index=0, id="b") for at in HALVES)),
+        calling(add(f"{MILK}{MILK}", index=0, id="b")),
+        calling(add(f"{MILK}}}", index=0, id="b")),
+        calling(add(MILK, name="functions.add_todos")),
+        calling(add(MILK, name="add_todos\n")),
+        calling(add(MILK, name="add_todos<|channel|>commentary")),
+        calls_of(add(MILK, index=0, id="b"))[:-1],
+        lined(*calls_of(add(MILK, index=0, id="b"))[:-1], separator="\n"),
     ],
     ids=[
         *("empty", "null", "blank", "stop", "no index", "no id", "empty id", "object", "text", "unstreamed"),
         *("numbered", "one call", "older form", "pieces", "whole at the end", "second choice"),
+        *("empty end", "again as a text", "again with another number", "empty object first", "restated", "doubled"),
+        *("a bracket too many", "namespace", "line break in the name", "channel", "no reason", "no end"),
     ],
 )
 @pytest.mark.needs("planner")
@@ -214,10 +235,14 @@ async def test_odd_calls_are_calls(tmp_path: Path, wish: Reply) -> None:
         calling(add(MILK, index=0, id="b"), add(BREAD, index=0, id="c")),
         calling(add(MILK, id="b"), add(BREAD, id="c")),
         calling(add(MILK), add(BREAD)),
-        [delta(tool_calls=[add(MILK, index=0)]), *calling(add(BREAD, index=0))],
-        [delta(tool_calls=[add(MILK, index=0, id="b")]), *calling(add(BREAD, index=1, id="b"))],
+        calls_of(add(MILK, index=0), add(BREAD, index=0)),
+        calls_of(add(MILK, index=0, id="b"), add(BREAD, index=1, id="b")),
+        calls_of(
+            *(add("", index=0, id="b"), {"index": 0, "function": {"arguments": MILK}}),
+            *(add("", index=1, id="b"), {"index": 1, "function": {"arguments": BREAD}}),
+        ),
     ],
-    ids=["all number 0", "no index", "no index or id", "number 0 in turn", "one id"],
+    ids=["all number 0", "no index", "no index or id", "number 0 in turn", "one id", "one id in pieces"],
 )
 @pytest.mark.needs("planner")
 async def test_calls_are_told_apart(tmp_path: Path, wish: list[Chunk]) -> None:

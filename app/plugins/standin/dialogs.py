@@ -80,6 +80,9 @@ def _answer(now: Situation, plan: Plan) -> Move:
         return hand_back(". ".join(plan.foreign), text)
     if plan.asks:
         return Move(text, notes={"asks": plan.asks})
+    if now.left and now.results and not any(now.writes(it.call.name) for it in now.results):
+        # The question that this message passed over is put again behind its answer.
+        return replace(now.left, text=text)
     if not (text or (is_told and any(result.seen for result in now.results))):
         return _go_on(now, "") if now.form and (now.begun or plan.begun) else _at_a_loss(now, plan)
     is_beside = now.begun and acted and not filled and not acted[-1].declined

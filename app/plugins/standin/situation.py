@@ -256,10 +256,11 @@ def situation(messages: Sequence[BaseMessage], tools: Sequence[Mapping[str, Any]
     brief = notes_of(history[noted - 1]).get("brief") if noted else ""
     # Words from before the note belong to what the speaker did before it.
     heard = brief or facts.get("text") or ("" if noted > spoken else last_words)
-    made = results(history[max(spoken, noted) :])
-    if spoken < _behind_last(HumanMessage, history):
-        # Calls of an aside are not part of the earlier work that goes on.
-        made = [result for result in made if result.call.name != HELP]
+    since = history[max(spoken, noted) :]
+    asides = [place for place, message in enumerate(since) if isinstance(message, HumanMessage)]
+    resumed = [place for place, message in enumerate(since) if RESUMES in message.additional_kwargs]
+    # Calls of an aside are not part of the earlier work that goes on.
+    made = [*results(since[: asides[0]]), *results(since[resumed[-1] :])] if asides and resumed else results(since)
     handed_back = max((place for place, result in enumerate(made, 1) if result.call.name == HAND_BACK), default=0)
     return Situation(
         facts,

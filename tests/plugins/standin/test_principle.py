@@ -215,6 +215,25 @@ async def test_no_and_a_name_correct_what_was_done(
 
 
 @pytest.mark.needs("planner")
+@pytest.mark.parametrize(
+    ("lang", "keep", "aside", "yes"),
+    [
+        ("en", "remember that my car is on level 3", "where is my passport", "yes"),
+        ("ru", "запомни, что машина на третьем этаже", "мои заметки", "да"),
+    ],
+)
+async def test_a_question_is_put_again_behind_an_aside(
+    tmp_path: Path, lang: str, keep: str, aside: str, yes: str
+) -> None:
+    """The dialog answers what was asked in between, and the yes behind it is for the question."""
+    async with standin(tmp_path / "said.db") as room:
+        before, asked = await room.stored("ann"), await room.say("ann", keep, lang)
+        assert (await room.say("ann", aside, lang)).endswith(asked.splitlines()[-1])
+        await room.say("ann", yes, lang)
+        assert len([line for line in changes(before, await room.stored("ann")) if line.startswith("memo +")]) == 1
+
+
+@pytest.mark.needs("planner")
 async def test_a_time_that_is_asked_for_is_answered_by_a_time(tmp_path: Path) -> None:
     """Other words leave the question open, and it is put again."""
     async with standin(tmp_path / "said.db") as room:

@@ -98,7 +98,7 @@ def test_a_name_brings_no_escapes_to_the_terminal(stage: Stage, capsys: Captured
     assert capsys.readouterr().out == "Thread me is forgotten.\n"
 
 
-@pytest.mark.needs("research")
+@pytest.mark.needs("research", "standin")
 def test_check_names_the_setting_that_a_slip_meant(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
 ) -> None:

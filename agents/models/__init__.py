@@ -16,9 +16,19 @@ from agents.language.text.repetition import REPEATS
 from agents.models.attempts import attempts
 from agents.models.failures import is_other_form, is_refusal, is_sure, names_pictures
 from agents.models.refusal import refusal_of
-from agents.models.request_form import LIMITS, SPELLINGS, RequestForm, extras_of, refused, refused_content, wanted_field
-from agents.models.thinking import FIELDS
+from agents.models.request_form import (
+    LIMITS,
+    SPELLINGS,
+    SYSTEM,
+    RequestForm,
+    extras_of,
+    refused,
+    refused_content,
+    wanted_field,
+)
+from agents.models.thinking import CALL_FIELDS, FIELDS
 from agents.models.window import Window
+from agents.models.wordings import named_in, says
 
 Caching = Literal["none", "key", "marks"]
 """The way in which a request asks a provider to cache. "none": it does not ask; many cache all by themselves."""
@@ -186,8 +196,12 @@ class Model:
         `before` are the names that this request did without.
         """
         refusal, names = refusal_of(failure), self.extras(prompt, before)
-        wanted = wanted_field(refusal, {*names, *self.form.without})
+        # LangChain's own classes send no such fields.
+        writes_fields = "is_streamed" in type(self.chat).model_fields
+        wanted = wanted_field(refusal, {*names, *self.form.without}) if writes_fields else ""
         about = refused(refusal, names, is_sure=is_sure(failure)) or refused_content(refusal, prompt, before)
+        if not about and SYSTEM not in before and is_sure(failure) and says("system", refusal.words):
+            about = {SYSTEM}
         return wanted, about
 
     def learn(self, failure: BaseException, prompt: Sequence[AnyMessage], before: Collection[str]) -> set[str]:
@@ -196,6 +210,11 @@ class Model:
         if wanted and wanted not in self.form.wanted:
             self.form.wanted.add(wanted)
             return {f"replies that lack {wanted}"}
+        if names & {*self._spellings} and (most := named_in("window", refusal_of(failure).words)):
+            sent = self._most(is_word=False)
+            if sent and int(most) < sent:
+                self.form.most = int(most)
+                return {f"a limit of a reply above {most} tokens"}
         self.form.without |= names
         return names
 
@@ -214,7 +233,8 @@ class Model:
         # One name of a limit is given up at a time: the server may know another.
         limit = next((name for name in self._spellings if name not in before), "")
         names = extras_of(self.chat) - {*SPELLINGS, *LIMITS} | {*self._options("some"), self.choice or "", limit}
-        names |= {name for message in prompt for name in message.additional_kwargs.get(FIELDS, ())}
+        for extra in (message.additional_kwargs for message in prompt):
+            names |= {*extra.get(FIELDS, ())}.union(*extra.get(CALL_FIELDS, {}).values())
         return names - {*before, ""}
 
     def give_up_limit(self, before: Collection[str]) -> set[str]:
@@ -265,13 +285,14 @@ class Model:
     def _most(self, *, is_word: bool) -> int | None:
         """Return the most tokens of a reply; None: no limit."""
         if self.most_tokens is None:
-            return getattr(self.chat, self._field) if self._field else None
+            given: int | None = getattr(self.chat, self._field) if self._field else None
+            return given and min(given, self.form.most or given)
         is_likely = self._profile.get("reasoning_output") or HEADLESS.search(self.name)
         is_thoughtful = self.habits.get("thoughtful", is_likely)
         # A model that never comes to an end gets half as many the next time, and then a quarter.
         room = self.most_tokens >> min(2, max(0, int(self.habits.get("endless", 0)) - 1))
         most = THOUGHTFUL if is_thoughtful else FEW if is_word else room
-        return min(most, self.window.reply or most)
+        return min(most, self.window.reply or most, self.form.most or most)
 
     def bound(self, tools: Sequence[ToolSchema], key: str) -> Stream:
         """Return the stream of a reply, with these tools; the provider keeps a prompt's beginning under `key`."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.messages import AIMessage, AnyMessage, SystemMessage
 
 from agents.models.refusal import Refusal
-from agents.models.thinking import FIELDS
+from agents.models.thinking import CALL_FIELDS, FIELDS
 from agents.models.wordings import named_in, says, wording
 
 LIMITS = ("max_tokens", "num_predict", "max_output_tokens")
@@ -21,6 +21,8 @@ SPELLINGS = ("max_tokens", "max_completion_tokens")
 LIMIT = re.compile(r"max_(?:completion_|new_|output_)?tokens|num_predict|maxoutputtokens", re.IGNORECASE)
 FILLERS: dict[str, str] = {"empty_content": " ", "blank_content": "…"}
 """Contents of a message that servers refuse, and the text in their place."""
+SYSTEM = "system_role"
+"""The name of the role of the first message, which some models do not know; the text then stands before the user's."""
 SYNONYMS: Mapping[str, Collection[str]] = {
     "stream": ("streaming",),
     "stream_options": ("include_usage",),
@@ -52,6 +54,8 @@ class RequestForm:
 
     without: set[str] = field(default_factory=set)
     """Names of refused fields, as they stand in requests, and of refused contents and forms."""
+    most: int | None = None
+    """Tokens of the longest reply that the server lets anybody ask for, if it has refused more."""
     wanted: set[str] = field(default_factory=set)
     """Names of fields that every reply in a request must have."""
     taken: set[str] = field(default_factory=set)
@@ -109,18 +113,24 @@ class RequestForm:
         """Return the prompt without the contents and fields that the server refuses, and with those that it wants."""
         if not (self.without or self.wanted):
             return prompt
+        role, first = prompt[:2]
+        if SYSTEM in self.without and isinstance(role, SystemMessage):
+            prompt = [first.model_copy(update={"content": f"{role.text}\n\n{first.text}"}), *prompt[2:]]
         filler = next((FILLERS[name] for name in reversed(FILLERS) if name in self.without), "")
         blank, fitted = dict.fromkeys(self.wanted, BLANK), list[AnyMessage]()
         for message in prompt:
             extras, update = message.additional_kwargs, dict[str, object]()
             if filler and not message.content:
                 update["content"] = filler
-            fields = {**blank, **extras.get(FIELDS, {})}
-            if isinstance(message, AIMessage) and (blank or self.without & fields.keys()):
-                own = {name: value for name, value in fields.items() if name not in self.without}
-                update["additional_kwargs"] = {**extras, FIELDS: own}
+            if isinstance(message, AIMessage) and (blank or extras):
+                own = self._taken({**blank, **extras.get(FIELDS, {})})
+                beside = {id: self._taken(fields) for id, fields in extras.get(CALL_FIELDS, {}).items()}
+                update["additional_kwargs"] = {**extras, FIELDS: own, CALL_FIELDS: beside}
             fitted.append(message.model_copy(update=update) if update else message)
         return fitted
+
+    def _taken(self, fields: Mapping[str, object]) -> dict[str, object]:
+        return {name: value for name, value in fields.items() if name not in self.without}
 
 
 def extras_of(chat: BaseChatModel) -> set[str]:

@@ -101,7 +101,8 @@ def with_thoughts(message: AIMessage, model: str, *, is_past: bool = False) -> A
     if not packed:
         return None
     carried = _unpacked(packed)
-    if carried["model"] != model or (is_past and not any(isinstance(text, str) for text in carried["fields"].values())):
+    plain = [*carried["fields"].values(), *(block.get("thinking") or None for block in carried["blocks"])]
+    if carried["model"] != model or (is_past and not any(isinstance(text, str) for text in plain)):
         return None
     calls, fields = message.tool_calls, carried["fields"]
     own = {CALL_FIELDS: {calls[int(place)]["id"]: beside for place, beside in carried["calls"].items()}}

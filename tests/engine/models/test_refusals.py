@@ -23,7 +23,7 @@ from app.composition.breaker import Breaker
 from app.composition.windows import fitting
 from tests.support.compiled import discovered
 from tests.support.loopback import listening
-from tests.support.odd_provider import HEAD, Provider, Reply, read_request, refuse, words
+from tests.support.odd_provider import HEAD, Provider, Reply, delta, end, read_request, refuse, words
 from tests.support.refusing_server import BODIES, refused, refusing, wanting_content
 from tests.support.simulated_time import now, simulated
 
@@ -161,6 +161,56 @@ async def test_a_limit_may_have_another_name() -> None:
             await said(models(server.url, **given).default)
         sent = [(body.get("max_tokens"), body.get("max_completion_tokens")) for body in server.bodies]
         assert sent == ([(None, 77), (77, None)] if given else [(limit, None), (None, limit)])
+
+
+async def test_a_limit_that_is_too_large_becomes_the_one_that_is_named() -> None:
+    """A server that says how long a reply may be is asked for no longer one, and still for a limit."""
+
+    def answer(request: dict[str, Any]) -> Reply:
+        limit = request["max_tokens"]
+        return refused(400, f"max_tokens: {limit} > 512, the maximum") if limit > 512 else words("Hello there")
+
+    async with Provider.open(answer) as server:
+        model = models(server.url).default
+        assert [await said(model), await said(model)] == ["Hello there"] * 2
+    assert [body["max_tokens"] for body in server.bodies] == [1024, 512, 512]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "System role not supported",
+        "Developer instruction is not enabled for models/m",
+        "Only user and assistant roles are supported!",
+    ],
+)
+async def test_a_model_without_a_system_role_is_told_before_the_user(message: str) -> None:
+    """What such a model is to do stands before the first words of the user."""
+
+    def answer(request: dict[str, Any]) -> Reply:
+        return refused(400, message) if request["messages"][0]["role"] == "system" else words("Hello there")
+
+    async with Provider.open(answer) as server:
+        model = models(server.url).default
+        assert [await said(model), await said(model)] == ["Hello there"] * 2
+    assert [body["messages"][0]["content"] for body in server.bodies[1:]] == ["You are kind.\n\nhi"] * 2
+
+
+async def test_a_key_beside_a_call_is_left_out() -> None:
+    """A server's own key of a call does not go back to a server that refuses it there."""
+
+    def answer(request: dict[str, Any]) -> Reply:
+        if "status" in str(request["messages"]):
+            return refused(400, "'messages.2.tool_calls.0' : property 'status' is unsupported")
+        return words("Hello there") if len(request["messages"]) > 2 else [delta(tool_calls=[call]), end("tool_calls")]
+
+    call = {"index": 0, "id": "a", "status": "new", "function": {"name": "f", "arguments": "{}"}}
+    async with Provider.open(answer) as server:
+        model = models(server.url).default
+        called = await reply([model], PROMPT, [TOOL], Listener("x", lambda _: None))
+        result = ToolMessage("done", tool_call_id=called.tool_calls[0]["id"])
+        assert await said(model, [*PROMPT, called, result]) == "Hello there"
+        assert len(server.bodies) == 3
 
 
 async def test_several_names_are_left_out_at_once() -> None:
@@ -355,6 +405,15 @@ async def test_an_error_in_place_of_a_piece_is_a_broken_reply(
         assert told.value.trouble == outcome
     else:
         assert await said(model) == "Hello"
+
+
+async def test_a_client_without_fields_of_thinking_is_asked_for_none() -> None:
+    """A refusal that wants such a field teaches nothing where the client cannot send it."""
+    wants = Clients(body={"message": "The `content.thinking` must be passed back"}, status_code=400)
+    model = Model("m", Failing(failures=[wants]))
+    with pytest.raises(ModelUnavailable):
+        await said(model)
+    assert model.form.wanted == set()
 
 
 async def test_an_option_that_a_client_does_not_know_is_left_out() -> None:

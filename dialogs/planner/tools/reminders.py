@@ -264,7 +264,7 @@ async def _just_spoken_of(when: str | None, runtime: Runtime) -> Reminder:
     """
     live = await live_reminders(runtime)
     candidates = _told_last(live, runtime) or [it for it in live if _has_just_rung(it, runtime)]
-    if not candidates and when and is_shift(when, runtime.state["lang"]):
+    if not candidates and (len(live) == 1 or (when and is_shift(when, runtime.state["lang"]))):
         candidates = live
     if not candidates:
         raise Refused(f"{said('reminder_which', runtime.state['lang'])}\n{await REMINDERS.listed(runtime)}")

@@ -109,7 +109,9 @@ def _single_calls(history: Sequence[AnyMessage], lang: str, model: str) -> Itera
         if isinstance(message, AIMessage) and message.tool_calls:
             if thinking := with_thoughts(message, model, is_past=place < newest):
                 yield thinking
-                yield from (results[id] for call in message.tool_calls if (id := call["id"] or "") in results)
+                for call, sent in zip(message.tool_calls, thinking.tool_calls, strict=True):
+                    if result := results.get(call["id"] or ""):
+                        yield result.model_copy(update={"tool_call_id": sent["id"]})
             else:
                 yield from _one_by_one(message, results, lang)
         elif not isinstance(message, ToolMessage):

@@ -36,6 +36,8 @@ DONE = b"[DONE]"
 """The mark behind the last piece of a stream."""
 ODD = "odd"
 """The key of words in place of a piece."""
+SEVERAL = 3
+"""Pieces that restate the one before them; no words do so by chance."""
 LINE_END = re.compile(rb"\r?\n|\r(?=[^\n])")
 BYTE_ORDER = b"\xef\xbb\xbf"
 """The mark with which a stream may begin."""
@@ -60,7 +62,7 @@ class CompatibleChat(ChatOpenAI):
         )
         metadata: dict[str, Any] = {}
         usage: Mapping[str, Any] = {}
-        odd_words, has_delta = "", False
+        odd_words, has_delta, words = "", False, _Words()
         async with asked as response:
             async for name, data in _events(response):
                 if data == DONE:
@@ -80,11 +82,46 @@ class CompatibleChat(ChatOpenAI):
                     has_delta = has_delta or bool(choice.get("delta"))
                     # A server that does not stream answers with the whole message; others repeat it beside a stream.
                     part = choice.get("delta" if has_delta else "message") or {}
-                    yield ChatGenerationChunk(message=_chunk(part, piece.get("id")))
+                    chunk = _chunk(part, piece.get("id"))
+                    chunk.content = words.new(chunk.content) if isinstance(chunk.content, str) else chunk.content
+                    yield ChatGenerationChunk(message=chunk)
             if odd_words and "finish_reason" not in metadata:
                 raise APIResponseValidationError(response.http_response, odd_words, message="no piece")
-        last = AIMessageChunk(content="", response_metadata=metadata, usage_metadata=_usage(usage) if usage else None)
+        priced = _usage(usage) if usage else None
+        last = AIMessageChunk(content=words.rest(), response_metadata=metadata, usage_metadata=priced)
         yield ChatGenerationChunk(message=last)
+
+
+class _Words:
+    """Finds the new words of each piece: some servers restate all words so far.
+
+    That is sure once `SEVERAL` pieces have done so; until then they are held back.
+    """
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._is_plain = self._is_restated = False
+
+    def new(self, piece: str) -> str:
+        """Return the new words of a piece, and those that were held back before it."""
+        if self._is_plain or not piece:
+            return piece
+        before = "".join(self._pieces[-1:])
+        self._pieces.append(piece)
+        if not self._is_restated and not (piece.startswith(before) and piece != before):
+            self._is_plain = True
+            return self.rest()
+        self._is_restated = self._is_restated or len(self._pieces) > SEVERAL
+        if self._is_restated:
+            shown = self._pieces[0]
+            self._pieces = [piece]
+            return piece.removeprefix(shown)
+        return "" if before else piece
+
+    def rest(self) -> str:
+        """Return the words that are held back."""
+        held, self._pieces = self._pieces[1:], []
+        return "".join(held)
 
 
 def stateless(settings: Mapping[str, Any]) -> ChatOpenAI:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.messages.tool import ToolCall
 from typing_extensions import TypedDict
 
 from agents.state.message_notes import notes_of, with_notes
@@ -30,6 +31,8 @@ PIECES = ("thinking", "text", "summary")
 """The keys of a block that come in pieces; each of the others comes whole."""
 MOST_CARRIED = 400_000
 """Characters of such a note before it is packed; a longer one is not kept."""
+MOST_ID = 64
+"""The most characters of a call's id; a longer one carries data, such as LiteLLM's with Gemini's signature."""
 CALL = "function_call"
 """The type of OpenAI's blocks for calls, which stand between its items of reasoning."""
 
@@ -46,6 +49,8 @@ class Carried(TypedDict):
     """Fields of calls, by their place among the reply's calls."""
     signatures: dict[str, str]
     """Google's signatures of calls, by their place."""
+    ids: dict[str, str]
+    """The provider's ids of calls that carry data, by their place."""
 
 
 class CarriedParts:
@@ -84,8 +89,9 @@ class CarriedParts:
             "fields": {name: _joined(pieces) for name, pieces in self._fields.items()},
             "calls": {str(place): {**fields} for place, fields in enumerate(call_fields) if fields},
             "signatures": {str(place): self._signatures[id] for place, id in enumerate(ids) if id in self._signatures},
+            "ids": {str(place): id for place, id in enumerate(ids) if id and len(id) > MOST_ID},
         }
-        is_empty = not any(map(carried.get, ("blocks", "fields", "calls", "signatures")))
+        is_empty = not any(map(carried.get, ("blocks", "fields", "calls", "signatures", "ids")))
         text = json.dumps(carried) if message.tool_calls and not is_empty else ""
         if not text or len(text) > MOST_CARRIED:
             return message
@@ -104,11 +110,14 @@ def with_thoughts(message: AIMessage, model: str, *, is_past: bool = False) -> A
     plain = [*carried["fields"].values(), *(block.get("thinking") or None for block in carried["blocks"])]
     if carried["model"] != model or (is_past and not any(isinstance(text, str) for text in plain)):
         return None
-    calls, fields = message.tool_calls, carried["fields"]
+    fields, own_ids = carried["fields"], carried["ids"]
+    calls: list[ToolCall] = [
+        {**call, "id": own_ids.get(str(place), call["id"])} for place, call in enumerate(message.tool_calls)
+    ]
     own = {CALL_FIELDS: {calls[int(place)]["id"]: beside for place, beside in carried["calls"].items()}}
     signatures = {calls[int(place)]["id"]: signature for place, signature in carried["signatures"].items()}
     return AIMessage(
-        _content(message, carried["blocks"]) if carried["blocks"] else message.text,
+        _content(message, calls, carried["blocks"]) if carried["blocks"] else message.text,
         tool_calls=calls,
         id=message.id,
         # LangChain's classes look for thinking beside the message; the server writes nothing else there.
@@ -132,12 +141,14 @@ def _unpacked(packed: str) -> Carried:
     if "fields" not in carried:
         # An older version of the application kept nothing but signatures of calls there.
         carried = {**carried, "fields": {}, "calls": {}, "signatures": carried["calls"]}
-    return carried
+    return {**carried, "ids": carried.get("ids", {})}
 
 
-def _content(message: AIMessage, blocks: Sequence[dict[str, Any]]) -> list[str | dict[str, Any]]:
+def _content(
+    message: AIMessage, tool_calls: Sequence[ToolCall], blocks: Sequence[dict[str, Any]]
+) -> list[str | dict[str, Any]]:
     """Return the blocks with the reply's text before the first call, and with the calls in their places."""
-    calls, content = iter(message.tool_calls), list[str | dict[str, Any]]()
+    calls, content = iter(tool_calls), list[str | dict[str, Any]]()
     text = [{"type": "text", "text": message.text}] if message.text.strip() else []
     for block in blocks:
         if block["type"] != CALL:

@@ -56,6 +56,16 @@ def litellm(body: dict[str, Any]) -> Reply:
     return [*(delta(thinking_blocks=[piece]) for piece in [*pieces, *whole]), *_answer(body)]
 
 
+def with_data_in_ids(body: dict[str, Any]) -> Reply:
+    """Put a signature into the id of a call, as LiteLLM does; this turn's calls and their results come back with it."""
+    id = f"call_1__thought__{SEAL * 10}"
+    calls = [call["id"] for reply in _with_calls(body, this_turn=True) for call in reply["tool_calls"]]
+    results = [message["tool_call_id"] for message in body["messages"] if message["role"] == "tool"][-len(calls) :]
+    if not {*calls, *(results if calls else [])} <= {id}:
+        return _refused("Function call is missing a thought_signature in functionCall parts.")
+    return _answer(body, id=id)
+
+
 def closed(body: dict[str, Any]) -> Reply:
     """Think in a field of its own, and take no such field back."""
     if any("reasoning" in message for message in body["messages"]):

@@ -145,12 +145,13 @@ async def test_a_refusal_without_words_is_told(tmp_path: Path) -> None:
         [{"choices": [{"delta": {"content": text}, "message": {"content": TEXT}}]} for text in ("", TEXT)]
         + [end("stop")],
         packed(*words(TEXT), "[DONE]"),
+        [*(delta(content=TEXT[:size]) for size in (3, 7, 13, 16, 16, 18)), end("stop")],
     ],
     ids=[
         *("tool_calls", "only the price", "price", "twice", "role only", "no role, other reason", "all at once"),
         *("no such counts", "no counts", "a list", "a word", "one object", "one object in lines"),
         *("lines of JSON", "CR LF", "no empty lines", "CR", "byte order", "signs of life", "empty events"),
-        *("null", "whole at the end", "whole beside", "no end of the connection"),
+        *("null", "whole at the end", "whole beside", "no end of the connection", "restated"),
     ],
 )
 async def test_odd_ends_are_ends(tmp_path: Path, answer: Reply) -> None:
@@ -158,6 +159,13 @@ async def test_odd_ends_are_ends(tmp_path: Path, answer: Reply) -> None:
     async with Provider.open(answer) as server, talk(tmp_path, server.url) as assistant:
         events = await turn(assistant, "hi")
         assert (said(events), errors(events), len(server.bodies)) == ([TEXT], [], 1)
+
+
+@pytest.mark.parametrize("pieces", [["No", "No, no", "!"], ["A", "AB"], ["a", "aa", "aaa", " b"]])
+async def test_words_that_begin_alike_are_words(pieces: list[str]) -> None:
+    """Only several pieces that each begin with all words before are sure to restate them."""
+    async with Provider.open([*(delta(content=piece) for piece in pieces), end("stop")]) as server:
+        assert (await reply([endpoint_model(server.url)], PROMPT, [], LISTENER)).text == "".join(pieces)
 
 
 @pytest.mark.parametrize(

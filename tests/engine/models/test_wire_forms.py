@@ -55,6 +55,7 @@ def counting(answer: Answer, refused: list[Reply]) -> Answer:
         pytest.param(wire_forms.gemini, None, 0, id="Gemini's signatures"),
         pytest.param(wire_forms.openrouter, None, 0, id="OpenRouter's details"),
         pytest.param(wire_forms.litellm, None, 0, id="LiteLLM's thinking"),
+        pytest.param(wire_forms.with_data_in_ids, None, 0, id="LiteLLM's ids"),
         pytest.param(wire_forms.filled, None, 0, id="no null content"),
         pytest.param(wire_forms.responses, "responses", 0, id="OpenAI's responses"),
         pytest.param(wire_forms.responses, None, 1, id="responses only"),

@@ -23,6 +23,8 @@ PLACES = (("Ollama", 11434), ("LM Studio", 1234), ("vLLM", 8000), ("llama.cpp", 
 """Common servers, and their ports."""
 PATIENCE_ELSEWHERE = 5.0
 """The most seconds for another server to list its models."""
+REJECTED = (400, 402, 422, 429)
+"""The statuses of a server that is there, and does not take the request, or wants to be paid first."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,6 @@ async def verdict(models: Models) -> ModelVerdict:
                         raise
         except ModelUnavailable as failure:
             cause = failure.__cause__
-            is_rejected = failure.trouble == "unavailable" and cause is not None and status(cause) in (400, 422)
+            is_rejected = failure.trouble == "unavailable" and cause is not None and status(cause) in REJECTED
             return ModelVerdict(failure.trouble, failure.cause, is_rejected)
     return ModelVerdict("good" if any(call["name"] == current_time.name for call in answer.tool_calls) else "no_tools")

@@ -164,6 +164,8 @@ async def test_another_provider_is_asked_for(home: Path, capsys: Captured) -> No
         (Server(status=401), 76, "The key was refused."),
         (Server(status=429), 75, "The provider is busy"),
         (Server(status=404), 77, "No answer"),
+        (Server(status=402), 77, "refuses the request"),
+        (Server(reply=[{"error": {"message": "Unauthorized"}}]), 76, "The key was refused."),
         (Server(reply=[]), 75, "The provider is busy"),
     ],
 )

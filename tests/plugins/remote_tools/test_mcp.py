@@ -61,7 +61,7 @@ async def test_a_server_that_dies_comes_back(chat: Chat, tmp_path: Path) -> None
 async def test_a_slow_tool_is_given_up(chat: Chat, tmp_path: Path) -> None:
     """A call that takes too long fails; the session is kept, for it still answers."""
     chat.expects(supervisor=[Call("nap", {"seconds": 60}), Call("find_books", {"title": "emma"}), "Here it is."])
-    async with opened(tmp_path, chat.speakers, servers=library(timeout=25)) as chat.speakers:
+    async with opened(tmp_path, chat.speakers, servers=library(timeout=40)) as chat.speakers:
         trace = await chat.says("Take a nap")
     assert f"supervisor.nap(seconds=60) ! {phrase('tool_failed', 'en', tool='nap')}" in trace
     assert EMMA in trace
@@ -70,7 +70,7 @@ async def test_a_slow_tool_is_given_up(chat: Chat, tmp_path: Path) -> None:
 async def test_a_server_that_hangs_is_replaced(chat: Chat, tmp_path: Path) -> None:
     """A server that does not even answer a ping any more is ended; the next call opens it again."""
     chat.expects(supervisor=[Call("freeze"), Call("find_books", {"title": "emma"}), "Here it is."])
-    async with opened(tmp_path, chat.speakers, servers=library(timeout=25)) as chat.speakers:
+    async with opened(tmp_path, chat.speakers, servers=library(timeout=40)) as chat.speakers:
         trace = await chat.says("Freeze")
     assert f"supervisor.freeze() ! {phrase('write_unknown', 'en', tool='freeze')}" in trace
     assert EMMA in trace

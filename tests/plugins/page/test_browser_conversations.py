@@ -95,11 +95,11 @@ async def test_a_talk_is_printed_dark_on_white(assistant: Assistant, script: Scr
         for theme in ("", "dark"):
             await page.evaluate("(theme) => { document.documentElement.dataset.theme = theme; }", theme)
             await page.emulate_media(media="print")
-            assert await page.locator(".said").evaluate("(said) => getComputedStyle(said).color") == "rgb(27, 31, 41)"
+            await expect(page.locator(".said")).to_have_css("color", "rgb(27, 31, 41)")
             for part in (".actions", "#composer", "#drawer"):
                 await expect(page.locator(part)).to_be_hidden()
             await page.emulate_media(media="screen")
-            assert await page.locator(".said").evaluate("(said) => getComputedStyle(said).color") != "rgb(27, 31, 41)"
+            await expect(page.locator(".said")).not_to_have_css("color", "rgb(27, 31, 41)")
 
 
 async def test_commands_files_and_a_person(tmp_path: Path, script: Script) -> None:

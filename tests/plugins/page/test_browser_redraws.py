@@ -127,6 +127,7 @@ async def test_what_comes_unasked_leaves_the_rest_alone(assistant: Assistant, sc
     async with browsing(assistant) as page:
         await say(page, "hello")
         await expect(page.locator("#log")).to_contain_text("Which one shall it be?")
+        await expect(page.locator(".turn.running")).to_have_count(0)
         first = await page.locator(".turn").element_handle()
         await page.locator("#text").fill("half a sen")
         thread = page.url.rpartition("/")[2]

@@ -32,7 +32,7 @@ COUNTS = (("n_ctx", "window"), ("n_prompt_tokens", "prompt"))
 MOST_SAID, QUOTED = 200, 16
 """Characters of a server's words for the operator, and those in a row that count as a quotation of a message."""
 NO_LETTER_BEFORE, NO_LETTER = "(?<![a-zа-яё])", "(?![a-zа-яё])"
-"""A short message ends at these bounds where a text repeats it: "hi" is no part of "this". Chinese has none."""
+"""The borders of a word. A short message is repeated only as whole words: "this" does not repeat "hi"."""
 QUOTE = re.compile(r"[\"'`“‘«]([^\"'`”’»]{2,})")
 KEY = re.compile(r"\bsk-\S+|\S*\*{3}\S*|\b(?=[\w-]*\d)(?=[\w-]*[^\W\d])[\w-]{20,}")
 LISTED = re.compile(r"[{\\]|\[(?!(?:\d+|'[\w.]+')(?:, ?(?:\d+|'[\w.]+'))*\])")

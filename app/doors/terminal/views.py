@@ -162,5 +162,5 @@ def _option(label: str, detail: str) -> Text:
 
 
 def _address(url: str) -> Text:
-    # The address is no link of the terminal: such a link can open another address than the shown one.
+    # The terminal gets no link: a link can open another address than the shown one.
     return Text(clean(in_full(url)), "underline", overflow="fold")

@@ -117,7 +117,7 @@ async def _aside(body: NewRun, turn: Turn, assistant: Assistant) -> str:
 
 
 def _newest(messages: Sequence[core.Message]) -> core.Message | None:
-    """Return the last message that is no result of our own calls: a front end makes them up for a cancelled call."""
+    """Return the last message without the results of our own calls: a front end invents one for a cancelled call."""
     spoken = (
         message for message in reversed(messages) if not isinstance(message, core.ToolMessage) or _is_result(message)
     )

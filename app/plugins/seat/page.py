@@ -134,7 +134,7 @@ async def log(
     assistant: Served,
     after: Annotated[int, Query(ge=0, le=LAST_EVENT)] = 0,
 ) -> Response:
-    """Return the lines behind a row, for the end of the page's log; nothing if there are none."""
+    """Return the lines after a row, for the end of the page's log; status 204 without new lines."""
     lines = await assistant.memory.transcript.lines(thread, after=after, limit=MOST_LINES)
     if not lines:
         return Response(status_code=204)

@@ -247,8 +247,8 @@ def situation(messages: Sequence[BaseMessage], tools: Sequence[Mapping[str, Any]
     if facts is None:
         raise UselessReply("refused", "rules read the facts of a prompt, and this one has none")
     # A message of the system without a note is the result of a tool that only other speakers have.
-    told = (it for it in facts.get("history", ()) if not isinstance(it, SystemMessage) or notes_of(it))
-    history = [message for message in told if not {"cards", "told"} & notes_of(message).keys()]
+    relevant = (it for it in facts.get("history", ()) if not isinstance(it, SystemMessage) or notes_of(it))
+    history = [message for message in relevant if not {"cards", "told"} & notes_of(message).keys()]
     role, offered = facts.get("role", "supervisor"), [*tools, *facts.get("tool_search", ())]
     # The places after the user's last message, and after the last note of a handoff.
     # A place is 0 if the history has no such message.

@@ -58,7 +58,7 @@ class Conversation:
         return ""
 
     async def command(self, text: str, id: str) -> Response | None:
-        """Run a command and return its part of the page; None if the text is none. Here there are none."""
+        """Run a command and return its part of the page; None for another text. This class has no commands."""
         return None
 
     async def turn(self, id: str) -> Turn | None:

@@ -43,7 +43,7 @@ class Tap:
 
     @classmethod
     def read(cls, data: str) -> Self | None:
-        """Return the tap of a button's data; None if it is no button of a question."""
+        """Return the tap for the data of a button; None if the button belongs to no question."""
         parts = DATA.fullmatch(data)
         return cls(*parts.groups()) if parts else None
 

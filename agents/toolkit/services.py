@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from pydantic import BaseModel
 
@@ -19,14 +19,19 @@ class Services:
 
     def __init__(self, *services: object) -> None:
         self._services: list[object] = [*services]
+        self._found: dict[type, object] = {}
+        """The services by the types for which they were found: each turn asks for some."""
 
     def add(self, *services: object) -> None:
         """Add services."""
         self._services += services
+        self._found.clear()
 
     def find(self, kind: type[Service]) -> Service | None:
         """Return the service of a type, or of a subclass of it; None if nobody has added one."""
-        return next((service for service in self._services if isinstance(service, kind)), None)
+        if kind not in self._found:
+            self._found[kind] = next((service for service in self._services if isinstance(service, kind)), None)
+        return cast("Service | None", self._found[kind])
 
     def get(self, kind: type[Service]) -> Service:
         """Return the service of a type. Raises LookupError if nobody has added one."""

@@ -44,7 +44,7 @@ class LeasedConnection(Connection):
             session.lease = hold.lease if hold and not hold.is_over else None
             return session.work(work)
 
-        return await super().read(cast(Work[T], leased))
+        return await super().read(cast("Work[T]", leased))
 
     async def truncate(self) -> bool:
         """Return True: the server cuts its log by itself."""

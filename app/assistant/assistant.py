@@ -72,9 +72,11 @@ class Assistant(ThreadReader):
         player.tool_names = frozenset(tool.name for speaker in speakers for tool in tools_of(speaker, speakers))
         player.tells_metadata = any(speaker.is_custom for speaker in speakers)
         self._turn_count = HourlyCount(player.limits.turns_per_hour)
-        graph, read, memory = player.graph, player.snapshot, player.memory
-        self.forgetting = Forgetter(graph, read, memory, self.typed, speakers, player.services)
-        self.branches = Branches(graph, read, memory, speakers, lambda thread, user: player.context(thread, user, None))
+        graph, states, memory = player.graph, player.states, player.memory
+        self.forgetting = Forgetter(graph, states, memory, self.typed, speakers, player.services)
+        self.branches = Branches(
+            graph, states, memory, speakers, lambda thread, user: player.context(thread, user, None)
+        )
         self._fact_keeper = player.outcomes.fact_keeper = FactKeeper(player.memory, player.services, speakers)
 
     @property

@@ -30,8 +30,8 @@ from agents.state.person import OF_USER, Branch, UserMessage
 from agents.toolkit.context import Context
 from agents.toolkit.speaker import Speakers
 from app.assistant.run import config_of
+from app.assistant.thread_states import ThreadStates
 from app.assistant.turn import REMEMBERED, Exchange
-from app.assistant.turn_player import Read
 from prompts import FALLBACK, phrase
 
 MARK = "back_to"
@@ -51,7 +51,7 @@ class Branches:
     """The tree of a thread's turns. The caller of each method holds the thread."""
 
     graph: Graph
-    read: Read
+    states: ThreadStates
     memory: Memory
     speakers: Speakers
     context: Callable[[str, str], Context]
@@ -241,7 +241,7 @@ class Branches:
         return Runtime(context=self.context(thread, user), store=self._store, stream_writer=lambda _: None)
 
     async def _values(self, thread: str) -> State:
-        return cast(State, (await self.read(thread)).values)
+        return cast(State, (await self.states.latest(thread)).values)
 
     async def _values_at(self, thread: str, path: Sequence[str]) -> tuple[State, RunnableConfig | None]:
         """Return the state at the end of a path, with its checkpoint's config; without one, from the transcript."""

@@ -19,8 +19,8 @@ from agents.state import State
 from agents.toolkit.services import LongTermMemory, Services, Takeover
 from agents.toolkit.speaker import Speakers
 from app.assistant.run import config_of
+from app.assistant.thread_states import ThreadStates
 from app.assistant.turn import REMEMBERED
-from app.assistant.turn_player import Read, mended_state, sound_state
 from app.assistant.typed_file import TypedFile
 
 LOG = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class Forgetter:
     """
 
     graph: Graph
-    read: Read
+    states: ThreadStates
     memory: Memory
     typed: TypedFile
     speakers: Speakers
@@ -45,7 +45,7 @@ class Forgetter:
     async def is_shared(self, thread: str, user: str) -> bool:
         """Tell whether a thread is not one person's alone: a group, or somebody else wrote there."""
         try:
-            values = cast(State, (await sound_state(thread, self.read)).values)
+            values = cast(State, (await self.states.sound(thread)).values)
         except BrokenState as broken:
             LOG.error("%s; its transcript alone tells who wrote there", broken)
             values = cast(State, {})
@@ -159,5 +159,5 @@ class Forgetter:
 
     async def _values(self, thread: str) -> State:
         """Return the state of a thread that the caller holds."""
-        snapshot, _ = await mended_state(thread, self.read, self.memory.saver)
+        snapshot, _ = await self.states.mended(thread)
         return cast(State, snapshot.values)

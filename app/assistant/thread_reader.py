@@ -14,7 +14,7 @@ from agents.toolkit.services import Takeover
 from agents.toolkit.speaker import Silence, Speakers
 from app.assistant.recording import Record, Step, read_record
 from app.assistant.thread_events import END, events_of, number_of, row_of
-from app.assistant.turn_player import TurnPlayer, sound_state
+from app.assistant.turn_player import TurnPlayer
 from dialogs import Dialog
 
 
@@ -138,7 +138,7 @@ class ThreadReader:
         return min((seconds for dialog in dialogs if (seconds := self.silence(dialog).seconds)), default=0)
 
     async def _values(self, thread: str) -> State:
-        return cast(State, (await sound_state(thread, self._player.snapshot)).values)
+        return cast(State, (await self._player.states.sound(thread)).values)
 
 
 def facts_of(thread: str, values: State) -> dict[str, object]:

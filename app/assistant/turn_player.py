@@ -1,28 +1,23 @@
 """The play of one message: it is answered, repeated, or resumed after a crash or a failure."""
 
 import asyncio
-import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from itertools import chain
 from typing import cast
 from zoneinfo import ZoneInfo
 
-from langchain_core.messages import BaseMessage
 from langgraph.types import StateSnapshot
 
 from agents.conversation.changes import Update
 from agents.conversation.persons import lang_of, others_in, seen_by
-from agents.errors import BrokenState
 from agents.events import REBUILT, Error, Event, Forgetting, Images, Message, ModelEnd, TurnEnd, TurnStart
 from agents.events.views import Notice
 from agents.graph import Graph
 from agents.hooks import around
 from agents.memory import Memory
-from agents.memory.checkpointer import READ, Saver
 from agents.memory.inbox import TOLD, InboxEntry, TranscriptLine
 from agents.memory.notices import NoticeSource
 from agents.memory.preferences import Preferences, machine_zone
@@ -39,28 +34,15 @@ from agents.toolkit.help import HelpChain
 from agents.toolkit.questions import ask, worded
 from agents.toolkit.services import Services
 from app.assistant.outcome_store import DONE_TOLD, OutcomeStore
-from app.assistant.run import EventSequencer, Run, config_of
+from app.assistant.run import EventSequencer, Run
 from app.assistant.short_term_memory import message_of
 from app.assistant.system_messages import SystemMessages
+from app.assistant.thread_states import RESUMED, Progress, ThreadStates, progress_of
 from app.assistant.turn import REMEMBERED, Languages, Turn, left_unanswered, metadata_of, told_unasked, update_for
 from app.assistant.turn_queue import TurnQueue
 from app.presentation.texts import shortened
 from app.security.permissions import NOBODY_MAY, Permissions
 from prompts import phrase
-
-
-class Progress(Enum):
-    """The progress of a message in the graph when this process takes it up."""
-
-    NEW = "its thread has not heard it"
-    HEARD = "it is in the state, and `route` has to look at it"
-    ROUTED = "`route` has looked at it, and nodes are left to run"
-    ENDED = "the graph came to its end, and only the outcome is not stored"
-
-
-RESUMED = (Progress.ROUTED, Progress.ENDED)
-"""The progress with which messages from before a crash are shown again."""
-
 
 LONG_WAIT = 3.0
 """Seconds of waiting for a place after which the user gets a notice."""
@@ -115,6 +97,7 @@ class TurnPlayer(TurnDependencies):
     """The hooks of plug-ins around each answer, the first one outermost."""
 
     def __post_init__(self) -> None:
+        self.states = ThreadStates(self.graph, self.memory.saver)
         self.outcomes = OutcomeStore(self.graph, self.memory, self.languages.default)
         self._runs: dict[str, Run] = {}
 
@@ -146,7 +129,7 @@ class TurnPlayer(TurnDependencies):
 
         `turn` is the message that a door has brought: this one, or one behind it.
         """
-        snapshot, is_mended = await mended_state(entry.thread, self.snapshot, self.memory.saver)
+        snapshot, is_mended = await self.states.mended(entry.thread)
         if entry.status in ("done", "interrupted"):
             for event in await self._repeated(entry, seen_by(cast(State, snapshot.values), entry.user)):
                 yield sequencer(event, entry.turn)
@@ -262,23 +245,8 @@ class TurnPlayer(TurnDependencies):
 
     async def begun(self, thread: str) -> str:
         """Return the id of the message that the graph last worked on in a thread; empty for none."""
-        snapshot, _ = await mended_state(thread, self.snapshot, self.memory.saver)
+        snapshot, _ = await self.states.mended(thread)
         return str(snapshot.values.get("heard", {}).get("id", ""))
-
-    async def snapshot(self, thread: str) -> StateSnapshot:
-        """Return the snapshot of a thread; LangGraph plans the next step only for a thread with a due node.
-
-        A node is due when its own channel has a value. A thread at rest has only the channels of the state.
-        """
-        config = config_of(thread)
-        stored = await self.memory.saver.aget_tuple(config)
-        if stored is None:
-            return StateSnapshot({}, (), config, None, None, None, (), ())
-        values = stored.checkpoint["channel_values"]
-        if stored.pending_writes or values.keys() - State.__annotations__:
-            return await self.graph.aget_state(config)
-        place = {**config["configurable"], READ: stored}
-        return StateSnapshot(values, (), {"configurable": place}, stored.metadata, None, stored.parent_config, (), ())
 
     async def _repeated(self, entry: InboxEntry, state: State) -> list[Event]:
         """Return the events of an answered message: the message, the answers, and the open question."""
@@ -344,17 +312,6 @@ async def _waited(place: asyncio.Future[None], lang: str) -> AsyncGenerator[Noti
         await asyncio.wait([place])
 
 
-def progress_of(entry: InboxEntry, snapshot: StateSnapshot) -> Progress:
-    """Return how far a message has come in its thread."""
-    if snapshot.values.get("heard", {}).get("id") != entry.message_id:
-        return Progress.NEW
-    if not snapshot.tasks:
-        return Progress.ENDED
-    # The snapshot already has the writes of the step's tasks: a `route` with a result is over.
-    ahead = {task.name for task in snapshot.tasks if task.name != "route" or task.result is None}
-    return Progress.HEARD if {"route", "__start__"} & ahead else Progress.ROUTED
-
-
 def _as_shown(messages: Sequence[Message], state: State, entry: InboxEntry) -> list[Event]:
     """Return the messages of a turn in their shown form: an open question with its options, views as text."""
     pending = state.get("pending")
@@ -376,56 +333,3 @@ def _start(entry: InboxEntry) -> TurnStart:
 def _end(state: State) -> TurnEnd:
     holder = state.get("dialog")
     return TurnEnd(is_active=holder is None, dialog=holder, waiting=bool(state.get("pending")))
-
-
-Read = Callable[[str], Awaitable[StateSnapshot]]
-LOG = logging.getLogger(__name__)
-KINDS: dict[str, type] = {
-    "heard": dict,
-    "lang": str,
-    "turn": int,
-    "paused": list,
-    "wishes": list,
-    "pending": list,
-    "said": list,
-    "screen": list,
-    "talks": dict,
-}
-"""The types of the state's values that a turn needs to begin."""
-
-
-async def sound_state(thread: str, read: Read) -> StateSnapshot:
-    """Return the latest state of a thread, from `read`.
-
-    Raises:
-        BrokenState: the stored values cannot be read, or have wrong types.
-    """
-    snapshot = await read(thread)
-    if not _is_sound(snapshot.values):
-        raise BrokenState(thread)
-    return snapshot
-
-
-async def mended_state(thread: str, read: Read, saver: Saver) -> tuple[StateSnapshot, bool]:
-    """Return the latest readable state, and whether later ones had to be dropped.
-
-    The dropped turns are rebuilt from the transcript, like any state that is older than its transcript.
-    """
-    is_mended = False
-    while True:
-        try:
-            return await sound_state(thread, read), is_mended
-        except BrokenState as broken:
-            LOG.error("%s; it is rebuilt from the transcript", broken)
-            await saver.drop_last_turn(thread)
-            is_mended = True
-
-
-def _is_sound(values: dict[str, object]) -> bool:
-    if not all(isinstance(values.get(name, kind()), kind) for name, kind in KINDS.items()):
-        return False
-    talks = values.get("talks")
-    return not isinstance(talks, dict) or all(
-        isinstance(talk, dict) and all(isinstance(message, BaseMessage) for message in talk.get("messages", []))
-        for talk in talks.values()
-    )

@@ -2,8 +2,11 @@
 
 import importlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+
+import pytest
 
 SEEDS = (
     *("\n", " ", "x", "a ", "\t\n ", "user: ", "user:\n", "human : x\n", "- ", "::", "[", "[::", "1.", "%2f", "-a"),
@@ -11,6 +14,15 @@ SEEDS = (
 )
 SIZES = (100, 200)
 Step = tuple[object, Any]
+
+
+@pytest.fixture(autouse=True)
+def deep() -> Iterator[None]:
+    """Let the count go as deep as a text is long."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(20_000)
+    yield
+    sys.setrecursionlimit(limit)
 
 
 class Steps:

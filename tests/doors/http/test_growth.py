@@ -3,13 +3,10 @@
 import importlib
 import pkgutil
 import re
-import sys
-from typing import Any
-
-import pytest
 
 import app.doors.http
 from app.doors.http import exchange, service
+from tests.support.matching_steps import deep as deep
 from tests.support.matching_steps import grows, hold_against_seeds
 
 
@@ -24,15 +21,6 @@ def patterns() -> dict[str, re.Pattern[str]]:
         f"{it.__name__}.{name}": own for it in modules for name, own in vars(it).items() if isinstance(own, re.Pattern)
     }
     return {**named, "names": re.compile(exchange.PRINTABLE)}
-
-
-@pytest.fixture(autouse=True)
-def deep() -> Any:
-    """Let the count go as deep as a text is long."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(20_000)
-    yield
-    sys.setrecursionlimit(limit)
 
 
 def test_what_grows_is_found() -> None:

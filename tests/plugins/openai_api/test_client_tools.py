@@ -1,16 +1,13 @@
 """A client's own tools over every form: its calls go back to it, and its results go on with the turn."""
 
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
-from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+from openai import AsyncOpenAI
 
-from app.assistant import Assistant
 from app.testing.script import Call, Script
-from tests.support.http_door import served
 from tests.support.user_words import results
 
 MODEL = "dialog-supervisor"
@@ -19,17 +16,6 @@ FUNCTION: Any = {"name": "weather", "description": "Tells the weather.", "parame
 TOOLS: Any = [{"type": "function", "function": FUNCTION}]
 FLAT: Any = [{"type": "function", **FUNCTION}]
 ROME, OSLO = (Call("weather", {"city": city}) for city in ("Rome", "Oslo"))
-
-
-@pytest.fixture
-async def sdk(assistant: Assistant) -> AsyncIterator[AsyncOpenAI]:
-    """The official client, which tries nothing twice."""
-    http = DefaultAsyncHttpxClient(trust_env=False)
-    async with (
-        served(assistant) as url,
-        AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, http_client=http) as client,
-    ):
-        yield client
 
 
 def answered(calls: list[Any], *texts: str) -> list[Any]:

@@ -10,16 +10,8 @@ import pytest
 
 from app.plugins.openai_api import front_ends
 from app.plugins.openai_api.reply import MODEL
+from tests.support.matching_steps import deep as deep
 from tests.support.matching_steps import grows, hold_against_seeds
-
-
-@pytest.fixture(autouse=True)
-def deep() -> Any:
-    """Let the count go as deep as a text is long."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(20_000)
-    yield
-    sys.setrecursionlimit(limit)
 
 
 def test_no_pattern_of_front_ends_grows_faster_than_the_text() -> None:

@@ -1,29 +1,15 @@
 """OpenAI's Responses form, as its official client speaks it."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
-from openai import AsyncOpenAI, DefaultAsyncHttpxClient, NotFoundError
+from openai import AsyncOpenAI, NotFoundError
 
 from agents.errors import ModelUnavailable
-from app.assistant import Assistant
 from app.testing.script import Script
-from tests.support.http_door import served
 
 MODEL = "dialog-supervisor"
-
-
-@pytest.fixture
-async def sdk(assistant: Assistant) -> AsyncIterator[AsyncOpenAI]:
-    """The official client, which tries nothing twice."""
-    http = DefaultAsyncHttpxClient(trust_env=False)
-    async with (
-        served(assistant) as url,
-        AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, http_client=http) as client,
-    ):
-        yield client
 
 
 def heard(script: Script) -> list[str]:

@@ -1,17 +1,14 @@
 """Answers in a form: the turn is played in words, and a model writes them as JSON by the schema of the client."""
 
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
-from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+from openai import AsyncOpenAI
 from pydantic import BaseModel
 
-from app.assistant import Assistant
 from app.testing.script import Call, Script
-from tests.support.http_door import served
 
 MODEL, WRITE = "dialog-supervisor", "write_answer"
 HI: Any = [{"role": "user", "content": "Who are you?"}]
@@ -24,17 +21,6 @@ class Person(BaseModel):
     name: str
     age: int
     tags: dict[str, int]
-
-
-@pytest.fixture
-async def sdk(assistant: Assistant) -> AsyncIterator[AsyncOpenAI]:
-    """The official client, which tries nothing twice."""
-    http = DefaultAsyncHttpxClient(trust_env=False)
-    async with (
-        served(assistant) as url,
-        AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, http_client=http) as client,
-    ):
-        yield client
 
 
 def asking(form: object, **more: object) -> dict[str, object]:

@@ -60,7 +60,7 @@ def settings() -> tuple[Settings, TelegramSettings]:
     return Settings(_env_file=None, turns_per_hour=0), TelegramSettings(telegram_allowed_users="*")
 
 
-async def _warm() -> None:
+async def warm() -> None:
     """Load once what every process would load again: the graph, the certificates, the client of HTTP."""
     with tempfile.TemporaryDirectory() as folder:
         async with stage(Path(folder) / "warm.db", talker(), settings()[0]) as assistant:
@@ -71,4 +71,4 @@ async def _warm() -> None:
 
 
 if __name__ == "__main__":
-    main(_warm, _serve)
+    main(warm, _serve)

@@ -8,12 +8,8 @@ import asyncio
 import signal
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
-
-from telegram.error import TelegramError
 
 from agents.memory.updates import StoredUpdate
-from app.assistant import Turn
 from app.plugins.seat import SeatSettings
 from app.plugins.telegram import flood_control, service
 from app.plugins.telegram.bot import ServiceBot
@@ -21,7 +17,7 @@ from app.plugins.telegram.settings import TelegramSettings
 from app.plugins.telegram.updates import incoming, operator_posts
 from app.process.tasks import cancelled_by
 from app.settings import Settings
-from tests.plugins.telegram.killable_bot import Bot
+from tests.plugins.telegram.killable_bot import Bot, warm
 from tests.support.killable_door import main
 from tests.support.killable_writes import Steps, count
 from tests.support.scripted_assistant import ROLES, Echo, stage
@@ -75,15 +71,5 @@ async def _serve(url: str, database: str) -> None:
             await asyncio.Event().wait()
 
 
-async def _warm() -> None:
-    """Load once what every process would load again: the graph, the client of HTTP."""
-    with TemporaryDirectory() as folder:
-        async with stage(Path(folder) / "warm.db", Echo().models(ROLES)) as assistant:
-            async for _ in assistant.play(Turn(thread="warm", text="hello")):
-                pass
-    with suppress(TelegramError):
-        await ServiceBot(TOKEN, "http://127.0.0.1:9").initialize()
-
-
 if __name__ == "__main__":
-    main(_warm, _serve)
+    main(warm, _serve)

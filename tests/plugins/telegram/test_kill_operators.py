@@ -2,7 +2,6 @@
 
 import signal
 import sqlite3
-from collections.abc import AsyncIterator
 from contextlib import closing
 from itertools import count, groupby
 from pathlib import Path
@@ -86,14 +85,6 @@ class Talk:
         with closing(sqlite3.connect(self.path)) as database:
             row = database.execute(sql, values).fetchone()
         return bool(row and row[0])
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[BotApi]:
-    """A Bot API server."""
-    api = BotApi()
-    async with api.serving():
-        yield api
 
 
 @pytest.mark.parametrize("killed", ["take", "back"])

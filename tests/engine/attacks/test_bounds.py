@@ -273,10 +273,12 @@ def test_every_limit_is_a_setting(name: str, monkeypatch: pytest.MonkeyPatch) ->
 
 
 async def test_notes_are_counted_by_user(chat: Chat) -> None:
-    """Other threads, and a thread that was forgotten, give no more notes."""
+    """Other threads, and a thread that was forgotten, give no more notes; a repeated call leaves no second one."""
     async with chat.assistant() as assistant:
         kept = assistant.memory.notes
-        assert [await kept.add(f"t{n}", "why?", f"c{n}", "eve", 3) for n in range(5)] == [True] * 3 + [False] * 2
+        taken = [await kept.add(f"t{n}", "why?", f"c{n}", "eve", 3) for n in (0, 0, 1, 2, 3, 4)]
+        assert taken == [True] * 4 + [False] * 2
+        assert len(await kept.waiting()) == 3
         await assistant.forgetting.thread("t0")
         assert not await kept.add("t9", "why?", "c9", "eve", 3)
         assert await kept.add("t9", "why?", "c9", "bob", 3)

@@ -81,7 +81,6 @@ SHOWN_CONTROLS = "\n\t"
 BLANK = {0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2065, 0x3164, 0xFFA0, *range(0x180B, 0x1810), *range(0xFE00, 0xFE0E)}
 BLANK |= {*range(0xFFF0, 0xFFF9), *range(0xE0000, 0xE1000)}
 """Unicode's ignorable characters outside of formats: blank letters, selectors, and unassigned ones."""
-DIRECTIONS = ("RLE", "LRE", "PDF", "RLO", "LRO", "RLI", "LRI", "FSI", "PDI")
 
 
 def steers(text: str) -> list[str]:

@@ -8,7 +8,6 @@ from langchain_core.tools import tool
 from pydantic import BaseModel, Field
 
 from agents.events import Error
-from agents.state.verdict import Verdict
 from agents.toolkit.context import TurnUsage
 from agents.toolkit.speaker import Speakers
 from app.process.logs import log_on_stderr
@@ -41,24 +40,6 @@ def with_weather(chat: Chat) -> None:
         chat.speakers.supervisor,
         {**chat.speakers.dialogs, "planner": replace(planner, tools=[*planner.tools, weather])},
     )
-
-
-@pytest.mark.needs("planner")
-async def test_a_raising_tool_does_not_end_the_turn(chat: Chat, caplog: pytest.LogCaptureFixture) -> None:
-    """The model is told that the tool failed and what help says; it does not learn the cause, the log does."""
-    with_weather(chat)
-    chat.expects(supervisor=[PLAN], planner=[Call("weather", {"city": "Ulm"}), "I could not find out."])
-
-    assert told("""
-        user: Will it rain in Ulm?
-        supervisor -> planner
-        planner.weather(city='Ulm') ! $failed
-        planner.assistant_help(query='milk on the list\\nWill it rain in Ulm?') = $unknown
-        planner: I could not find out.
-    """).replace("$failed", phrase("tool_failed", "en", tool="weather")).replace(
-        "$unknown", phrase("help_unknown", "en")
-    ) == await chat.says("Will it rain in Ulm?")
-    assert "is on fire" in caplog.text
 
 
 @pytest.mark.needs("planner")
@@ -178,15 +159,6 @@ def searches(number: int) -> list[Line]:
     return [Call("assistant_help", {"query": f"question {place}"}) for place in range(number)]
 
 
-async def test_a_turn_that_goes_round_in_circles_is_stopped(chat: Chat) -> None:
-    """A model that only ever calls tools ends in an apology, and the thread stays usable."""
-    chat.expects(supervisor=searches(20))
-    trace = await chat.says("Hi")
-    assert trace.endswith(f"supervisor: {phrase('turn_spent', 'en', most=chat.limits.turn_calls)}")
-    assert len(chat.script.asked) == chat.limits.turn_calls
-    chat.script.queues["supervisor"].clear()
-
-
 async def test_the_graph_has_a_bound_of_its_own(chat: Chat) -> None:
     """Whatever counts no calls ends at the number of steps, in an apology; the thread stays usable."""
     chat.expects(supervisor=searches(30))
@@ -211,30 +183,8 @@ async def test_a_model_is_told_when_it_has_to_come_to_an_end(chat: Chat, lang: s
     assert urged == [False] * rounds + [True]
 
 
-async def test_observers_cannot_invent_dialogs(chat: Chat) -> None:
-    """A vote for a dialog that does not exist goes to the supervisor, who decides."""
-    chat.expects(supervisor=[Call("get_acquainted", {"brief": "-"}), "There is no such thing."], profile=["Well?"])
-    await chat.says("Hi")
-
-    async def dreams(_: object) -> Verdict:
-        return Verdict("switch", "casino", "wants to gamble")
-
-    chat.observers = {**chat.observers, "supervisor": replace(chat.observers["supervisor"], pre_check=dreams)}
-    trace = await chat.says("Never mind, take me to the casino")
-    assert "supervisor (observer): supervisor -> casino" in trace
-    assert "supervisor: There is no such thing." in trace
-
-
 async def test_a_dialog_that_is_gone_has_no_prompt(chat: Chat) -> None:
     """A stored thread may still name it."""
     async with chat.assistant() as assistant:
         assert assistant.prompt("gone", "en") == ""
         assert assistant.prompt(None, "en") != ""
-
-
-@pytest.mark.needs("planner", "player")
-async def test_an_observer_that_names_the_dialog_itself_lets_it_go_on(chat: Chat) -> None:
-    """A weak model answers with the name of the dialog that holds the conversation."""
-    chat.expects(supervisor=[Call("plan_things", {"brief": "-"})], planner=["What shall I put down?", "As you like."])
-    chat.expects(observer=["planner"])
-    assert "planner: As you like." in await chat.says("I have things to do", "is that film with the boat any good")

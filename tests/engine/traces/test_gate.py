@@ -57,6 +57,7 @@ async def test_a_message_that_stays_asks_nobody(chat: Chat) -> None:
     chat.gate = always(0.1)
     chat.expects(supervisor=[BEGIN], profile=["Tell me what you do.", "I see."])
     await chat.says("Hi", "I work as a nurse in a large hospital")
+    assert "gate (gate): stay" in [str(event) for event in chat.events]
     assert log(chat) == [(-5.0, 0, 0)]
 
 

@@ -13,7 +13,7 @@ from agents.toolkit.help import HelpRequest
 from app import help_links
 from app.assistant import recording
 from app.settings import Settings
-from app.testing import Chat, told
+from app.testing import Chat
 from app.testing.script import Call
 from prompts import phrase
 from tests.support.http_service import Answer, Service
@@ -43,25 +43,6 @@ def asks(chat: Chat, query: str, reply: str = "There you are.") -> None:
 def answers(chat: Chat) -> list[str]:
     """Return the answers of the help."""
     return [event.object for event in chat.events if isinstance(event, ToolEnd) and event.tool == "assistant_help"]
-
-
-async def test_the_help_pages_answer(chat: Chat) -> None:
-    """A question on the application is answered by the section on it, marked as such."""
-    asks(chat, "How can my data be deleted?")
-
-    assert told("""
-        user: How do I delete it all?
-        supervisor.assistant_help(query='How can my data be deleted?') = [from the help pages] Everything is kept
-    """) in await chat.says("How do I delete it all?")
-
-
-async def test_the_help_pages_answer_in_russian(chat: Chat) -> None:
-    """Mark and section are in the language of the conversation."""
-    asks(chat, "Как удалить мои данные?")
-    await chat.says("Как удалить мои данные?")
-
-    [answer] = answers(chat)
-    assert answer.startswith("[из справки] Все данные хранятся")
 
 
 @pytest.mark.parametrize(("text", "lang"), [(EVEREST, "en"), ("Какая столица Франции?", "ru"), ('"* OR NEAR(', "en")])
@@ -187,17 +168,6 @@ async def test_a_person_is_the_last_link(chat: Chat, lang: str, mark: str) -> No
 
     assert answers(chat)[0].startswith(mark)
     assert await chat.notes() == [("ann", EVEREST)]
-
-
-async def test_notes_are_bounded_and_written_once(chat: Chat) -> None:
-    """A call that is repeated after a crash leaves no second note; a user may leave so many a day."""
-    async with chat.assistant() as assistant:
-        kept = assistant.memory.notes
-        assert [await kept.add("ann", "why?", "call", "ann", 20) for _ in range(2)] == [True, True]
-        left = [await kept.add("ann", "why?", f"call-{number}", "ann", 20) for number in range(20)]
-        assert left == [True] * 19 + [False]
-        assert await kept.add("bob", "why?", "call", "bob", 20)
-        assert len(await kept.waiting()) == 21
 
 
 async def test_notes_are_forgotten_with_their_thread(chat: Chat) -> None:

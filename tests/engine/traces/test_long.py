@@ -55,10 +55,12 @@ def prompt_of(chat: Chat) -> str:
 
 
 async def test_a_history_is_cut_and_summed_up(chat: Chat) -> None:
-    """The part that stays begins with a user message; the next prompt says what was before."""
+    """It is summed up behind the answer; the rest begins with a user message, and the next prompt says what was."""
     await begun(chat)
     chat.expects(profile=["I see.", "Ann is a nurse.", "One more?"])
     await chat.says(LONG)
+    kinds = [(event.type, getattr(event, "speaker", "")) for event in chat.events]
+    assert kinds.index(("message", "profile")) < kinds.index(("model.start", "profile summary"))
     assert "Question 0?" in prompt_of(chat)
     assert LONG not in prompt_of(chat)
 
@@ -68,15 +70,6 @@ async def test_a_history_is_cut_and_summed_up(chat: Chat) -> None:
     assert f"{EARLIER}; search_history finds what was said in it. Before this: Ann is a nurse." in prompt_of(chat)
     assert "Question 0?" not in prompt_of(chat)
     assert (await chat.state())["talks"]["profile"]["summary"] == "Ann is a nurse."
-
-
-async def test_the_answer_does_not_wait_for_the_summary(chat: Chat) -> None:
-    """The user reads the answer before the model is asked to sum up."""
-    await begun(chat)
-    chat.expects(profile=["I see.", "Ann is a nurse."])
-    await chat.says(LONG)
-    kinds = [(event.type, getattr(event, "speaker", "")) for event in chat.events]
-    assert kinds.index(("message", "profile")) < kinds.index(("model.start", "profile summary"))
 
 
 async def test_a_model_that_is_busy_sums_nothing_up(chat: Chat, caplog: pytest.LogCaptureFixture) -> None:

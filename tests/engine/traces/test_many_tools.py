@@ -11,7 +11,6 @@ from app.composition import discover
 from app.testing import Chat, told
 from app.testing.script import Asked, Call
 from benchmarks.warehouse import with_warehouse
-from prompts import phrase
 
 
 @pytest.fixture(scope="module")
@@ -129,11 +128,6 @@ def _told(messages: list[BaseMessage]) -> list[str]:
     return [f"{message.type}: {message.text} {getattr(message, 'tool_calls', '')}" for message in messages]
 
 
-def test_the_phrase_for_no_tool_exists() -> None:
-    """A search that finds nothing fitting says so in every language."""
-    assert phrase("tools_none", "ru") != phrase("tools_none", "en")
-
-
 @pytest.mark.parametrize("args", ['{"amount": 2}', {"amount": 2}])
 async def test_arguments_may_be_an_object_or_json(chat: Chat, args: object) -> None:
     """Some models write the arguments of `call_tool` as a text."""
@@ -164,7 +158,6 @@ async def test_what_is_no_card_is_told_so(chat: Chat, name: str, args: object) -
 
 async def test_what_no_tool_fits_is_said(chat: Chat) -> None:
     """A search for a tool that there is not finds none, instead of the six that are least unlike it."""
-    chat.speakers = with_warehouse(chat.speakers)
     chat.expects(supervisor=[Call("find_tools", {"query": "undo the last change"}), "I cannot."])
 
     assert "supervisor.find_tools(query='undo the last change') = Nothing fits." in await chat.says(

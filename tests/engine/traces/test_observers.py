@@ -30,19 +30,6 @@ async def test_a_reached_goal_ends_the_dialog(chat: Chat) -> None:
     assert (await chat.state())["is_active"]
 
 
-async def test_a_farewell_in_answer_to_a_question_ends_the_dialog(chat: Chat) -> None:
-    """The finished-observer is asked before the dialog answers, whatever the gate says."""
-    chat.expects(supervisor=[BEGIN, "See you, Ann."], profile=["And what else?", "Wait!"], observer=["yes"])
-    await chat.says("Hi")
-
-    assert told("""
-        user: That is all
-        finished (observer): finished
-        profile -> supervisor
-        supervisor: See you, Ann.
-    """) == await chat.says("That is all")
-
-
 async def test_the_end_seen_beforehand_is_the_supervisors_to_answer(chat: Chat) -> None:
     """When nothing was asked, the observers vote before the dialog answers, and its draft is dropped."""
     chat.expects(

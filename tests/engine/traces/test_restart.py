@@ -44,20 +44,6 @@ async def test_a_restart_continues_the_same_dialog(chat: Chat) -> None:
     """) == await chat.says("A nurse")
 
 
-async def test_the_form_outlives_the_thread(chat: Chat) -> None:
-    """A form that is remembered greets the same user in another thread."""
-    chat.expects(
-        supervisor=[Call("get_acquainted", {"brief": "-"})] * 2,
-        profile=[Call("fill_form", {"experience": "nurse"}), "What are you good at?", "You are a nurse, I remember."],
-    )
-    await chat.says("I am a nurse", thread="ann")
-    async with chat.assistant() as assistant:
-        async for _ in assistant.play(Turn(thread="ann-at-work", user="ann", text="Hi")):
-            pass
-
-    assert '"experience": "nurse"' in chat.script.asked[-1].messages[-1].text
-
-
 async def test_a_message_is_answered_once(chat: Chat) -> None:
     """The same message id again repeats the outcome without asking any model."""
     chat.expects(supervisor=["Hello."])

@@ -1,16 +1,13 @@
 """Results of tools: objects for the model, views for the screen, numbers for identifiers, nothing forged."""
 
-from dataclasses import replace
-
 import pytest
 
 from agents.events import Message
 from agents.events.views import CardList, Notice, read_view
-from agents.toolkit.speaker import Speakers
 from app.testing import Chat, told
 from app.testing.script import Call, Line
 from prompts import phrase
-from tests.support.shop_tools import BEGIN, HAT, ORDERS, RETURNS, find_orders
+from tests.support.shop_tools import BEGIN, HAT, ORDERS, RETURNS
 
 pytestmark = [pytest.mark.usefixtures("shop"), pytest.mark.needs("planner")]
 
@@ -34,31 +31,6 @@ async def test_words_stand_below_the_view(chat: Chat) -> None:
     assert (shown.shown, shown.text.splitlines()[2]) == (True, "2. Red hat — 15 EUR")
     assert (said.shown, said.text) == (False, "You have three orders.")
     assert (await chat.messages("planner"))[-1].text == "You have three orders."
-
-
-async def test_without_a_view_the_model_speaks(chat: Chat) -> None:
-    """A last tool without a view leaves the word to the model: what was only looked up before it is not shown."""
-    calls = [Call("find_orders", {"name": "hat"}), Call("submit_return", {"order": 1})]
-    chat.expects(supervisor=BEGIN, planner=[*calls, "It is on its way."])
-
-    assert told("""
-        user: Send the hat back
-        supervisor -> planner
-        planner.find_orders(name='hat') = [{"id":1,"name":"Red hat","price":15.0}]
-        planner.submit_return(order=1) = Red hat is on its way back.
-        planner: It is on its way.
-    """) == await chat.says("Send the hat back")
-    assert [("ann", HAT)] == RETURNS
-
-
-async def test_the_model_knows_what_is_on_the_screen(chat: Chat) -> None:
-    """The end of the next prompt has the user's screen, with the same numbers."""
-    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"name": "e"}), "Here.", "The hat, then."])
-    chat.expects(observer=["stay"])
-    await chat.says("What did I order?", "and what of the second one on that list")
-
-    [*_, last] = [asked for asked in chat.script.asked if asked.role == "planner"]
-    assert "Orders:\n1. Blue shoes — 60 EUR\n2. Red hat — 15 EUR" in last.messages[-1].text
 
 
 async def test_an_empty_list_is_a_result(chat: Chat) -> None:
@@ -159,16 +131,6 @@ async def test_a_view_is_shown_before_the_dialog_ends(chat: Chat) -> None:
     assert (await chat.says("Where is my hat?")).endswith(
         "view: cards Orders\nplanner: There it is.\nplanner (dialog): finished\nplanner -> supervisor"
     )
-
-
-async def test_a_wish_after_a_view_is_answered(chat: Chat) -> None:
-    """The supervisor shows a view, then the dialog that waited begins with its own words."""
-    lead = chat.speakers.supervisor
-    chat.speakers = Speakers(replace(lead, tools=[*lead.tools, find_orders]), chat.speakers.dialogs)
-    find = Call("find_orders", {"name": "hat"})
-    chat.expects(supervisor=[[find, Call("plan_things", {"brief": "my list"})], "Here."], planner=["Which list?"])
-
-    assert (await chat.says("My hat, and my list")).endswith("planner: Which list?")
 
 
 async def test_a_stored_view_of_an_unknown_kind_is_left_out(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:

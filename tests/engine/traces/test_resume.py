@@ -94,22 +94,6 @@ async def test_never_closes_the_dialog(chat: Chat) -> None:
     assert (await chat.state())["paused"] == []
 
 
-@pytest.mark.needs("planner")
-async def test_a_dialog_that_ends_leads_back_to_the_one_before(chat: Chat) -> None:
-    """When the second dialog is finished, the first is offered, latest first."""
-    chat.expects(
-        supervisor=[BEGIN],
-        profile=["What do you do?"],
-        observer=["planner"],
-        planner=[["Milk is on the list.", Call("hand_back")]],
-    )
-
-    trace = await chat.says("Hi, I have just joined", "Forget it, milk on my list")
-
-    offer = "supervisor: I had asked: “What do you do?” Shall we go on with your profile?"
-    assert trace.endswith(f"planner -> supervisor\n{offer}")
-
-
 async def test_the_supervisor_can_call_a_paused_dialog_back(chat: Chat) -> None:
     """Calling a paused dialog takes it off the stack; its form is as it was left."""
     await interrupted(chat, "ask")

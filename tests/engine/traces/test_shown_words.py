@@ -16,7 +16,7 @@ from agents.toolkit.context import Runtime
 from agents.toolkit.result import Answer, result
 from agents.toolkit.traits import Done, traits
 from app.assistant import Turn
-from app.testing import Chat, told
+from app.testing import Chat
 from app.testing.script import Call, Line
 from prompts import phrase
 from tests.support.scripted_assistant import Gate
@@ -92,22 +92,6 @@ def screen(chat: Chat) -> list[str]:
 async def replies(chat: Chat) -> list[AIMessage]:
     """Return the planner's replies as its history has them."""
     return [message for message in await chat.messages("planner") if isinstance(message, AIMessage)]
-
-
-async def test_an_answer_to_a_question_stands_below_what_was_looked_up(chat: Chat) -> None:
-    """A question about a thing's weight gets the list of the lookup, and the answer."""
-    chat.expects(
-        supervisor=BEGIN, planner=[Call("find", {"thing": "hat"}), "The red one weighs a pound. Shall I book it?"]
-    )
-
-    assert told("""
-        user: what does the hat weigh?
-        supervisor -> planner
-        planner.find(thing='hat') = two
-        view: cards hat
-        planner: The red one weighs a pound. Shall I book it?
-    """) == await chat.says("what does the hat weigh?")
-    assert screen(chat) == ["hat\n1. red hat\n2. blue hat", "The red one weighs a pound. Shall I book it?"]
 
 
 async def test_words_beside_a_call_are_shown_with_what_they_are_about(chat: Chat) -> None:

@@ -1,7 +1,5 @@
 """The user changes the subject: observers see it, the right speaker handles the same message, nothing gets lost."""
 
-from dataclasses import replace
-
 import pytest
 
 from agents.conversation.gate import Guess
@@ -16,7 +14,7 @@ PLAN = Call("plan_things", {"brief": "wants milk on the list"})
 
 
 async def test_a_switch_is_seen_by_the_observer(chat: Chat) -> None:
-    """The observer names the dialog, which takes over at once with the same message; the supervisor is not asked."""
+    """The observer names the dialog, which takes over with the same message: three calls, none of the supervisor's."""
     chat.expects(
         supervisor=[BEGIN],
         profile=["What do you do?"],
@@ -35,6 +33,7 @@ async def test_a_switch_is_seen_by_the_observer(chat: Chat) -> None:
         planner.add_todos(items=['milk']) = 1. milk
         planner: Milk is on the list.
     """) == await chat.says("Hi, I have just joined", "Forget it, put milk on my list")
+    assert [call.role for call in chat.script.asked[2:]] == ["observer", "planner", "planner"]
     assert (await chat.state())["paused"] == ["profile"]
     heard = [message.text for message in await chat.messages("planner") if message.type == "human"]
     assert heard == ["Forget it, put milk on my list"]
@@ -56,45 +55,6 @@ async def test_the_supervisor_knows_of_a_switch_it_was_not_asked_about(chat: Cha
         ("plan_things", {"brief": "Forget it, milk!"})
     ]
     assert (result.tool_call_id, note in result.text) == (call.tool_calls[0]["id"], True)
-
-
-async def test_a_switch_takes_three_calls(chat: Chat) -> None:
-    """Observer, dialog, dialog after its tool; where the guess is high no draft is asked for beside the observer."""
-    chat.gate = lambda scene: Guess(0.9, "surely another subject")
-    chat.expects(
-        supervisor=[BEGIN],
-        profile=["What do you do?"],
-        observer=["planner"],
-        planner=[Call("add_todos", {"items": ["milk"]}), "Milk is on the list."],
-    )
-    await chat.says("Hi, I have just joined")
-    before = len(chat.script.asked)
-    await chat.says("Milk belongs on the list of things I have to buy this week")
-
-    assert [call.role for call in chat.script.asked[before:]] == ["observer", "planner", "planner"]
-
-
-async def test_the_supervisor_decides_where_the_setting_says_so(chat: Chat) -> None:
-    """With DIRECT_SWITCH off its model is asked after the observer, and may decide otherwise."""
-    chat.settings = chat.settings.model_copy(update={"direct_switch": False})
-    chat.expects(
-        supervisor=[BEGIN, PLAN], profile=["What do you do?"], observer=["planner"], planner=["Milk is on the list."]
-    )
-
-    trace = await chat.says("Hi, I have just joined", "Forget it, milk!")
-
-    assert trace.endswith("profile -> supervisor\nsupervisor -> planner\nplanner: Milk is on the list.")
-
-
-async def test_a_dialog_that_never_resumes_ends_when_another_takes_over(chat: Chat) -> None:
-    """The dialog that loses the conversation is finished, not paused, if it is never resumed."""
-    profile = replace(chat.speakers["profile"], resume="never")
-    chat.speakers = replace(chat.speakers, dialogs={**chat.speakers.dialogs, "profile": profile})
-    chat.expects(supervisor=[BEGIN], profile=["What do you do?"], observer=["planner"], planner=["Milk it is."])
-    await chat.says("Hi, I have just joined", "Forget it, milk!")
-
-    state = await chat.state()
-    assert (state["dialog"], state["paused"]) == ("planner", [])
 
 
 async def test_a_dialog_that_took_over_can_give_the_message_back(chat: Chat) -> None:
@@ -141,58 +101,6 @@ async def test_a_draft_is_thrown_away_on_a_switch(chat: Chat) -> None:
     """) == await chat.says("Milk belongs on the list of things I have to buy this week")
     assert "You buy milk for a living?" not in [m.text for m in await chat.messages("profile")]
     assert "living" not in "".join(str(event) for event in chat.events)
-
-
-async def test_staying_costs_the_observer_but_not_the_draft(chat: Chat) -> None:
-    """When the observer lets the message stay, the draft that was made beside it is the answer."""
-    chat.expects(supervisor=[BEGIN], profile=["What do you do?", "Ten years!"], observer=["stay"])
-    await chat.says("Hi, I have just joined")
-
-    assert told("""
-        user: I have been a nurse in a small hospital by the sea for ten long years
-        profile: Ten years!
-    """) == await chat.says("I have been a nurse in a small hospital by the sea for ten long years")
-
-
-async def test_a_short_answer_is_not_watched(chat: Chat) -> None:
-    """The gate lets a short answer to a question pass without any observer."""
-    chat.expects(supervisor=[BEGIN], profile=["What do you do?", "A nurse, good."])
-    await chat.says("Hi, I have just joined")
-
-    assert await chat.says("A nurse") == "user: A nurse\nprofile: A nurse, good."
-    assert "gate (gate): stay" in [str(event) for event in chat.events]
-
-
-async def test_the_very_first_message_to_a_dialog_can_switch(chat: Chat) -> None:
-    """A dialog that is given the wrong message hands it back at once, and the supervisor handles it."""
-    chat.expects(
-        supervisor=[BEGIN, PLAN],
-        profile=[Call("hand_back", {"wish": "this is about to-dos"})],
-        planner=["Milk is on the list."],
-    )
-
-    assert told("""
-        user: Milk, please
-        supervisor -> profile
-        profile (dialog): supervisor
-        profile -> supervisor
-        supervisor -> planner
-        planner: Milk is on the list.
-    """) == await chat.says("Milk, please")
-
-
-async def test_a_message_nobody_is_for_goes_to_the_supervisor(chat: Chat) -> None:
-    """The verdict "other" lets the supervisor talk, and it offers to go on with what was interrupted."""
-    chat.expects(supervisor=[BEGIN, "It is a lovely day."], profile=["What do you do?"], observer=["other"])
-    await chat.says("Hi, I have just joined")
-
-    assert told("""
-        user: Is it not a lovely day today?
-        supervisor (observer): supervisor
-        profile -> supervisor
-        supervisor: It is a lovely day.
-        supervisor: I had asked: “What do you do?” Shall we go on with your profile?
-    """) == await chat.says("Is it not a lovely day today?")
 
 
 async def test_undo_takes_a_wrong_switch_back(chat: Chat) -> None:

@@ -93,18 +93,6 @@ async def test_two_taps_answer_once(shop: Open, world: BotApi, script: Script) -
     assert world.texts(ANN) == [QUESTION, "Sent back."]
 
 
-async def test_a_tap_after_a_restart_chooses(shop: Open, world: BotApi, script: Script) -> None:
-    """Between the question and the tap the process may end; nothing is sent or run twice."""
-    script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
-    async with shop():
-        world.says(ANN, "I want to return something")
-        await world.until_sent(ANN, 1)
-    async with shop():
-        world.taps(world.sent[0], "3. Green coat")
-        assert await world.until_sent(ANN, 2) == [QUESTION, "Sent back."]
-    assert [asked.role for asked in script.asked] == ["supervisor", "planner", "planner"]
-
-
 async def test_a_question_that_was_not_stored_is_sent_once(
     shop: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:

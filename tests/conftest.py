@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import prompts
 from agents.language.tool_ranker.linear_model import features
+from agents.language.tool_ranker.ranker import read_phrases
 from agents.memory import memory_in
 from agents.memory.connection import connect
 from agents.models.factory import FORMS
@@ -37,7 +38,7 @@ from tests.support.postgres_server import PostgresServer, running
 from tests.support.prompt_copy import copied_prompts
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.settings_cache import read_once, without_file
-from tests.support.training import made_once, ranker, shortcuts, trained_once
+from tests.support.training import made_once, phrases_once, ranker, shortcuts, trained_once
 
 if TYPE_CHECKING:
     from llmock.testing import LLMockServer
@@ -123,6 +124,7 @@ def rankers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setattr("agents.language.tool_ranker.ranker.Linear", trained_once(folder))
         # Rankers of other tools know most of the same examples.
         patch.setattr("agents.language.tool_ranker.ranker.features", cache(features))
+        patch.setattr("agents.language.tool_ranker.ranker.reader", phrases_once(read_phrases))
         patch.setattr("agents.toolkit.tool_search.ranker_of", made_once(ranker))
         patch.setattr("agents.nodes.shortcut.Shortcuts", made_once(shortcuts))
         yield

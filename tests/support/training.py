@@ -4,7 +4,7 @@ import fcntl
 import hashlib
 import marshal
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,10 +13,12 @@ import pytest
 
 from agents.language.tool_ranker import linear_model
 from agents.language.tool_ranker.linear_model import Linear, Vector
-from agents.language.tool_ranker.ranker import Card, Shortcuts, ToolRanker
+from agents.language.tool_ranker.ranker import Card, Reading, Shortcuts, ToolRanker
+from prompts import edition
 from tests.support.compiled import discovered
 
 T = TypeVar("T")
+Read = Callable[[Collection[str]], Mapping[str, Reading]]
 BRIEF, FEW = 100, 10
 """Limits of a brief training: its examples, a fortieth of a whole one's, and those of a tool in each language."""
 
@@ -52,6 +54,18 @@ def made_once(kind: Callable[[Sequence[Card]], T]) -> Callable[[Sequence[Card]],
         return made[written]
 
     return of_cards
+
+
+def phrases_once(read: Read) -> Read:
+    """Return a replacement for `read_phrases` that reads a phrase once: cards of other tools have most of the same."""
+    known: dict[object, dict[str, Reading]] = {}
+
+    def reading(phrases: Collection[str]) -> Mapping[str, Reading]:
+        found = known.setdefault(edition(), {})
+        found |= read([phrase for phrase in phrases if phrase not in found])
+        return found
+
+    return reading
 
 
 def ranker(cards: Sequence[Card]) -> ToolRanker:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.places import ROOT
 
+pytestmark = [pytest.mark.slow, pytest.mark.needs("standin")]
 RUN = """
 import contextlib, io, json, sys
 from app.cli.command_line import main
@@ -42,14 +43,11 @@ ENGINE = {"app.assistant.assistant", "app.composition", "agents.nodes", "dialogs
 SPECIALISTS = {"icalendar", "dialogs.planner", "dialogs.orders", "dialogs.research"}
 
 
-@pytest.mark.needs("standin")
 @pytest.mark.parametrize(
     ("command", "idle"),
     [
         (["ask", "hello"], DOORS | MODELS),
-        (["threads"], DOORS | MODELS | SPECIALISTS | ENGINE | GRAPH),
         (["history", "--thread", "nobody"], DOORS | MODELS | SPECIALISTS | ENGINE | GRAPH),
-        (["notes"], DOORS | MODELS | SPECIALISTS | ENGINE | GRAPH),
         (["check"], DOORS | MODELS),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
@@ -64,7 +62,6 @@ def test_a_command_leaves_alone_what_it_does_not_use(tmp_path: Path, command: li
     assert not idle.intersection(modules)
 
 
-@pytest.mark.needs("standin")
 def test_no_garbage_is_sought_while_a_command_is_imported(tmp_path: Path) -> None:
     """The search begins when the modules of the command are there; before, it would find nothing again and again."""
     own = {"DATABASE_URL": f"sqlite:///{tmp_path}/first.db", "LLM_MODEL": "local:rules", "APP_LANG": "en"}

@@ -369,11 +369,10 @@ REPEATED = {
 
 @pytest.mark.parametrize("part", REPEATED.values(), ids=REPEATED)
 def test_the_work_grows_with_the_text(part: str) -> None:
-    """Twice the text takes at most three times the steps: in one piece of 100 to 400 parts, and in small ones."""
+    """Twice the text takes at most three times the steps: in one piece, and in small ones."""
     for size in (10**9, 7):
-        once, twice, four_times = (steps("x" + part * number, size) for number in (100, 200, 400))
+        once, twice = (steps("x" + part * number, size) for number in (100, 200))
         assert twice <= 3 * once
-        assert four_times <= 9 * once
 
 
 @pytest.mark.parametrize("opening", ['{"name": "x", "text": "', "`<think>", "```json\n{"])

@@ -96,7 +96,7 @@ def test_any_markup_is_read() -> None:
     ]
     chance = random.Random(1)
 
-    for _ in range(2_000):
+    for _ in range(500):
         html_sections("".join(chance.choice(pieces) for _ in range(12)))
     assert html_sections("<p><![if !supportLists]>1.<![endif]> One</p>")[0].text == "1. One"
 

@@ -84,4 +84,4 @@ def test_a_foreign_text_cannot_hold_a_mark() -> None:
 @pytest.mark.parametrize("piece", ["[", "[source=[0]]", " ", "[source=["])
 def test_a_long_reply_is_read_in_one_pass(piece: str) -> None:
     """Hostile repetitions are no work of their own; a quadratic reader would take minutes for this."""
-    assert len(cited(piece * 50_000, SOURCES).text) <= 50_000 * len(piece)
+    assert len(cited(piece * 20_000, SOURCES).text) <= 20_000 * len(piece)

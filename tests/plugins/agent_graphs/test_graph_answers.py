@@ -17,10 +17,9 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from agents.events import Error, Message, Token
-from agents.toolkit.speaker import Speakers
 from app.testing import Chat
 from app.testing.script import Call, Script, ScriptModel
-from dialogs import Dialog
+from tests.plugins.agent_graphs.test_graph_state import seat
 
 SCRIPT = Script()
 
@@ -31,13 +30,6 @@ def _fresh() -> Iterator[None]:
     SCRIPT.asked.clear()
     yield
     assert SCRIPT.left() == {}
-
-
-def seat(chat: Chat, agent: Any) -> None:
-    """Put a graph into the application as a dialog, and let the supervisor hand over to it."""
-    dialog = Dialog(tool="go_to_desk", description="Used for asking.", agent=agent).named("desk")
-    chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "desk": dialog})
-    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
 
 
 def says(*steps: list[Any], schema: Any = MessagesState, **more: Any) -> Any:

@@ -31,9 +31,9 @@ from dialogs import Dialog
 
 
 def seat(chat: Chat, agent: Any) -> None:
-    """Put a graph into the application as a dialog, and let the supervisor hand over to it."""
+    """Put a graph into the application as its only dialog, and let the supervisor hand over to it."""
     dialog = Dialog(tool="go_to_desk", description="Used for asking.", agent=agent).named("desk")
-    chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "desk": dialog})
+    chat.speakers = Speakers(chat.speakers.supervisor, {"desk": dialog})
     chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
 
 

@@ -4,7 +4,7 @@ import re
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
@@ -16,6 +16,7 @@ from app.composition import dialogs_of
 from app.plugins.standin import RulesModel
 from app.plugins.standin.vocabulary import vocabulary
 from prompts import card
+from tests.support.made_inputs import tried
 from tests.support.rules_prompt import rules_prompt
 
 PLANNER = dialogs_of().get("planner")
@@ -53,7 +54,7 @@ def is_said(tool: str, text: str, lang: str) -> bool:
 
 @pytest.mark.needs("planner")
 @pytest.mark.parametrize("lang", LANGS)
-@settings(max_examples=300, deadline=None)
+@tried(100)
 @given(data=st.data())
 def test_no_write_is_made_that_no_example_says(lang: str, data: st.DataObject) -> None:
     """Words of the examples in any order, as the dialog hears them."""

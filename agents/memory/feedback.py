@@ -1,6 +1,6 @@
 """Ratings of answers: the turn that each messenger message shows, and people's reactions to it."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from agents.memory.connection import Connection, Session
@@ -16,13 +16,17 @@ CREATE TABLE feedback (
     PRIMARY KEY (thread, message_id, user)) WITHOUT ROWID;
 """
 SHOWN = """
-INSERT INTO shown_messages VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (door, chat, message) DO UPDATE
+INSERT INTO shown_messages (door, chat, message, thread, message_id, user, at_ms)
+VALUES (:door, :chat, :message, :thread, :message_id, :user, :at_ms) ON CONFLICT (door, chat, message) DO UPDATE
 SET thread = excluded.thread, message_id = excluded.message_id, user = excluded.user, at_ms = excluded.at_ms
 """
 PRUNE = "DELETE FROM shown_messages WHERE door = ? AND chat = ? AND at_ms < ?"
 TURN = "SELECT thread, message_id, user FROM shown_messages WHERE door = ? AND chat = ? AND message = ?"
-OF = "WHERE thread = ? AND message_id = ? AND user = ?"
-ADD = "INSERT INTO feedback (thread, message_id, user, sign, at_ms, word) VALUES (?, ?, ?, ?, ?, ?)"
+OF = "WHERE thread = :thread AND message_id = :message_id AND user = :user"
+ADD = """
+INSERT INTO feedback (thread, message_id, user, sign, at_ms, word)
+VALUES (:thread, :message_id, :user, :sign, :at_ms, :word)
+"""
 SIGNS = {"up": "👍", "down": "👎"}
 """The ratings of a door without reactions; they are kept as the reactions of messengers are."""
 KEPT_MS = 30 * 24 * 3600 * 1000
@@ -56,7 +60,8 @@ class Feedback:
     async def show(self, door: str, chat: int, message: int, turn: ShownTurn) -> None:
         """Note that a message of a chat shows a turn."""
         now = now_ms()
-        row = door, chat, message, storable(turn.thread), storable(turn.message_id), storable(turn.user), now
+        names = {name: storable(text) for name, text in asdict(turn).items()}
+        row = {"door": door, "chat": chat, "message": message, **names, "at_ms": now}
 
         def note(connection: Session) -> None:
             connection.execute(PRUNE, (door, chat, now - KEPT_MS))
@@ -71,13 +76,14 @@ class Feedback:
 
     async def rate(self, turn: ShownTurn, user: str, sign: str | None, word: str = "") -> str | None:
         """Note a user's sign for a turn, with a word, and return the former sign; None as a sign takes it back."""
-        place = turn.thread, turn.message_id, storable(user)
+        place = {"thread": turn.thread, "message_id": turn.message_id, "user": storable(user)}
 
         def rate(connection: Session) -> str | None:
             row = connection.execute(f"SELECT sign FROM feedback {OF}", place).fetchone()
             connection.execute(f"DELETE FROM feedback {OF}", place)
             if sign is not None:
-                connection.execute(ADD, (*place, storable(sign), now_ms(), storable(word)))
+                rating = {"sign": storable(sign), "at_ms": now_ms(), "word": storable(word)}
+                connection.execute(ADD, {**place, **rating})
             return str(row[0]) if row else None
 
         return await self._connection.write(rate)

@@ -5,7 +5,7 @@ recognises the same message for a day.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from agents.memory.connection import Connection, Session
 from agents.memory.digests import Digests
@@ -16,7 +16,10 @@ CREATE TABLE forgettings (
     digest TEXT PRIMARY KEY, thread TEXT NOT NULL, message_id TEXT NOT NULL, user TEXT NOT NULL,
     what TEXT NOT NULL, lang TEXT NOT NULL, at_ms INTEGER NOT NULL) WITHOUT ROWID;
 """
-ADD = "INSERT INTO forgettings VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+ADD = """
+INSERT INTO forgettings (digest, thread, message_id, user, what, lang, at_ms)
+VALUES (:digest, :thread, :message_id, :user, :what, :lang, :at_ms) ON CONFLICT DO NOTHING
+"""
 OLD = "DELETE FROM forgettings WHERE user = '' AND at_ms < ?"
 COLUMNS = "SELECT thread, message_id, user, what, lang FROM forgettings"
 CLOSE = "UPDATE forgettings SET thread = '', message_id = '', user = ''"
@@ -58,12 +61,12 @@ class Forgettings:
 
     def entering(self, deletion: Deletion) -> Callable[[Session], None]:
         """Return the function that notes a deletion inside the transaction that closes its message."""
-        names = [storable(name) for name in (deletion.thread, deletion.message_id, deletion.user)]
-        digest = self._digests.of(deletion.thread, deletion.message_id)
+        values = {name: storable(text) for name, text in asdict(deletion).items()}
+        values["digest"] = self._digests.of(deletion.thread, deletion.message_id)
 
         def enter(session: Session) -> None:
             session.execute(OLD, (now_ms() - KEPT_MS,))
-            session.execute(ADD, (digest, *names, deletion.what, deletion.lang, now_ms()))
+            session.execute(ADD, {**values, "at_ms": now_ms()})
 
         return enter
 

@@ -3,7 +3,7 @@
 No text is kept here. A row goes with its message when a thread is forgotten.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from agents.memory.connection import Session
 
@@ -13,7 +13,8 @@ CREATE TABLE gate_log (
     watched INTEGER NOT NULL, leaves INTEGER NOT NULL);
 """
 LOG = """
-INSERT INTO gate_log (letter, model, score, watched, leaves) VALUES (?, ?, ?, ?, ?) ON CONFLICT (letter) DO UPDATE
+INSERT INTO gate_log (letter, model, score, watched, leaves)
+VALUES (:letter, :model, :score, :watched, :leaves) ON CONFLICT (letter) DO UPDATE
 SET model = excluded.model, score = excluded.score, watched = excluded.watched, leaves = excluded.leaves
 """
 TAKE_BACK = """
@@ -51,7 +52,7 @@ def log(connection: Session, thread: str, letter: int, outcome: GateOutcome) -> 
         connection.execute(TAKE_BACK, (thread, letter))
     if guess := outcome.logged:
         connection.execute(PRUNE, (letter - KEPT,))
-        connection.execute(LOG, (letter, outcome.model, guess.score, guess.watched, guess.leaves))
+        connection.execute(LOG, {"letter": letter, "model": outcome.model, **asdict(guess)})
 
 
 def logged(connection: Session, model: str) -> list[Logged]:

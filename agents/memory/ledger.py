@@ -9,7 +9,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Literal
 
@@ -27,11 +27,12 @@ CREATE TABLE ledger (
 CREATE INDEX ledger_time ON ledger (max(until_ms, at_ms));
 """
 ENTER = """
-INSERT INTO ledger (key, thread, user, message, outcome, told, at_ms, until_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO ledger (key, thread, user, message, outcome, told, at_ms, until_ms)
+VALUES (:key, :thread, :user, :message, :outcome, '{}', :at_ms, :until_ms)
 ON CONFLICT (key) DO UPDATE SET thread = excluded.thread, user = excluded.user, message = excluded.message,
 outcome = excluded.outcome, told = excluded.told, at_ms = excluded.at_ms, until_ms = excluded.until_ms
 """
-HOLDS = "key = ?1 AND (until_ms > ?2 OR (thread = ?3 AND message = ?4))"
+HOLDS = "key = :key AND (until_ms > :at_ms OR (thread = :thread AND message = :message))"
 TELL = "UPDATE ledger SET told = json_patch(told, ?) WHERE key = ?"
 OUTLIVED = "DELETE FROM ledger WHERE thread = ? AND message <> ? AND until_ms <= ?"
 OLD = "DELETE FROM ledger WHERE max(until_ms, at_ms) <= ?"
@@ -95,7 +96,7 @@ def _tell(write: Write, database: Session) -> None:
 
 def _enter(write: Write, outcome: str | None, at_ms: int, database: Session) -> None:
     until_ms = at_ms + round(write.lasts * 1000) if write.lasts else 0
-    row = write.key, write.thread, write.user, write.message, outcome, "{}", at_ms, until_ms
+    row = {**asdict(write), "outcome": outcome, "at_ms": at_ms, "until_ms": until_ms}
     database.execute(OUTLIVED, (write.thread, write.message, at_ms))
     database.execute(OLD, (at_ms - LEFT_MS,))
     database.execute(ENTER, row)
@@ -118,7 +119,7 @@ def _erase_part(thread: str, user: str, database: Session) -> None:
 
 def _entry(column: str, write: Write, at_ms: int, database: Session) -> str | int | None:
     """Return a column of the entry that holds for a write; None if there is no entry, or nothing in it."""
-    about = write.key, at_ms, write.thread, write.message
+    about = {**asdict(write), "at_ms": at_ms}
     row = database.execute(f"SELECT {column} FROM ledger WHERE {HOLDS}", about).fetchone()
     return row[0] if row else None
 

@@ -19,7 +19,7 @@ SAME_CALL = "SELECT 1 FROM notes WHERE thread = ? AND left_by = ?"
 DROP_COUNTS = "DELETE FROM note_counts WHERE at_ms <= ?"
 RECENT = "SELECT count(*) FROM note_counts WHERE user_hash = ?"
 COUNT = "INSERT INTO note_counts (user_hash, at_ms) VALUES (?, ?)"
-ADD = "INSERT INTO notes (thread, left_by, text, at_ms) VALUES (?, ?, ?, ?)"
+ADD = "INSERT INTO notes (thread, left_by, text, at_ms) VALUES (:thread, :left_by, :text, :at_ms)"
 DELIVERED = "UPDATE notes SET delivered_ms = ? WHERE id = ?"
 DAY_MS = 24 * 3600 * 1000
 
@@ -60,7 +60,7 @@ class NoteStore:
             if connection.execute(RECENT, (user_hash,)).fetchone()[0] >= most:
                 return False
             connection.execute(COUNT, (user_hash, now))
-            connection.execute(ADD, (thread, call, storable(text), now))
+            connection.execute(ADD, {"thread": thread, "left_by": call, "text": storable(text), "at_ms": now})
             return True
 
         is_noted = await self._connection.write(insert)

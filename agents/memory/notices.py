@@ -18,10 +18,13 @@ CREATE TABLE notices (
     at_ms INTEGER NOT NULL, told_ms INTEGER, PRIMARY KEY (user, key)) WITHOUT ROWID;
 CREATE INDEX notices_due ON notices (at_ms) WHERE told_ms IS NULL;
 """
-ADD = "INSERT INTO notices (user, key, thread, text, lang, at_ms) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+ADD = """
+INSERT INTO notices (user, key, thread, text, lang, at_ms)
+VALUES (:user, :key, :thread, :text, :lang, :at_ms) ON CONFLICT DO NOTHING
+"""
 DUE = """
 SELECT user, key, thread, at_ms FROM notices
-WHERE told_ms IS NULL AND at_ms <= ?1 AND (?2 IS NULL OR user = ?2) AND glob(?3, thread)
+WHERE told_ms IS NULL AND at_ms <= :until_ms AND (:user IS NULL OR user = :user) AND glob(:threads, thread)
 ORDER BY at_ms, key
 """
 STILL_DUE = "SELECT text, lang FROM notices WHERE user = ? AND key = ? AND told_ms IS NULL"
@@ -86,13 +89,14 @@ class Notices(NoticeSource):
 
     async def add(self, user: str, thread: str, key: str, *, text: str, lang: str, at_ms: int | None = None) -> None:
         """Add a notice, due now or at a time; once for each key of a user, whether or not it was told already."""
-        values = user, storable(key), storable(thread), storable(text), lang, self._now_ms() if at_ms is None else at_ms
-        await self._connection.execute(ADD, values)
+        values = {"user": user, "key": storable(key), "thread": storable(thread), "text": storable(text), "lang": lang}
+        due_ms = self._now_ms() if at_ms is None else at_ms
+        await self._connection.execute(ADD, {**values, "at_ms": due_ms})
         self.changed.set()
 
     async def due(self, until_ms: int, user: str | None, threads: str) -> Sequence[Due]:
         """Return the notices that are due until then and were not told."""
-        rows = await self._connection.execute(DUE, (until_ms, user, threads))
+        rows = await self._connection.execute(DUE, {"until_ms": until_ms, "user": user, "threads": threads})
         return [Due(f"notice-{owner}-{key}", key, owner, thread, at_ms) for owner, key, thread, at_ms in rows]
 
     async def text_of(self, due: Due, *, is_late: bool) -> str | None:

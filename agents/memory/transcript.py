@@ -6,8 +6,8 @@ Functions that take a database run in the thread of a connection, inside a trans
 import json
 import sys
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 
 from agents.errors import UsageError
 from agents.memory import gate_log, updates
@@ -35,30 +35,31 @@ ENTRIES = """
 SELECT thread, message_id, user, coalesce(text, (SELECT text FROM transcript WHERE id = inbox.line)),
 source, status, turn,
 coalesce(quoted, (SELECT json_extract(metadata, '$.quoted') FROM transcript WHERE id = inbox.line)), received_ms
-FROM inbox WHERE thread = ?
+FROM inbox WHERE thread = :thread
 """
 ADD_ENTRY = """
 INSERT INTO inbox (thread, message_id, user, source, text, turn, status, received_ms, quoted)
-VALUES (?, ?, ?, ?, ?, ?, 'open', ?, ?)
+VALUES (:thread, :message_id, :user, :source, :text, :turn, 'open', :received_ms, :quoted)
 """
 LINES = """
 SELECT role, speaker, text, turn, message_id, at_ms, metadata, id FROM (
-    SELECT * FROM transcript WHERE thread = ?1 AND (?2 IS NULL OR message_id = ?2) AND id >= coalesce(
-        (SELECT line FROM inbox WHERE thread = ?1 AND message_id = ?2), 0) AND id > ?4
-    ORDER BY id DESC LIMIT ?3) AS newest ORDER BY id
+    SELECT * FROM transcript WHERE thread = :thread AND (:message_id IS NULL OR message_id = :message_id)
+    AND id >= coalesce((SELECT line FROM inbox WHERE thread = :thread AND message_id = :message_id), 0) AND id > :after
+    ORDER BY id DESC LIMIT :limit) AS newest ORDER BY id
 """
 ADD_LINE = """
 INSERT INTO transcript (thread, turn, message_id, role, speaker, text, at_ms, metadata)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (:thread, :turn, :message_id, :role, :speaker, :text, :at_ms, :metadata)
 """
 STATE = """
 SELECT id, user, text, source, received_ms, line, status, quoted FROM inbox WHERE thread = ? AND message_id = ?
 """
-CLOSE = "UPDATE inbox SET status = ?, turn = ?, line = ?, text = NULL, quoted = NULL WHERE id = ?"
+CLOSE = "UPDATE inbox SET status = :status, turn = :turn, line = :line, text = NULL, quoted = NULL WHERE id = :id"
 RECORDED_TURNS = 300
 """The number of a thread's first turns whose record is kept."""
 EXTEND = """
-UPDATE inbox SET text = ?, source = ?, quoted = ? WHERE thread = ? AND message_id = ? AND status = 'open'
+UPDATE inbox SET text = :text, source = :source, quoted = :quoted
+WHERE thread = :thread AND message_id = :message_id AND status = 'open'
 """
 TURNS = "SELECT message_id, turn FROM inbox WHERE thread = ? AND status <> 'open' ORDER BY turn, id"
 WITHDRAW = "DELETE FROM inbox WHERE thread = ? AND message_id = ? AND status = 'open'"
@@ -91,7 +92,7 @@ FIRST_WORDS = "SELECT text FROM transcript WHERE thread = ? AND role = 'user' AN
 # The expression keeps SQL from an index by thread, of which it would read all: it finds new lines by their ids.
 LATEST = """
 SELECT id, thread, at_ms FROM transcript WHERE id IN (SELECT max(id) FROM transcript
-    WHERE id > coalesce(?1, (SELECT max(id) FROM transcript) - 10000, 0) GROUP BY thread || '') ORDER BY id
+    WHERE id > coalesce(?, (SELECT max(id) FROM transcript) - 10000, 0) GROUP BY thread || '') ORDER BY id
 """
 RECORDED = "SELECT record, packed FROM records WHERE letter = ?"
 RECORD = """
@@ -101,7 +102,8 @@ ON CONFLICT (letter) DO UPDATE SET record = '', packed = excluded.packed
 RECORDS = """
 SELECT inbox.message_id, coalesce(inbox.text, transcript.text), records.record, records.packed FROM inbox
 LEFT JOIN records ON records.letter = inbox.id LEFT JOIN transcript ON transcript.id = inbox.line
-WHERE inbox.thread = ?1 AND (?2 IS NULL OR inbox.message_id = ?2) ORDER BY inbox.turn = 0, inbox.turn, inbox.id
+WHERE inbox.thread = :thread AND (:message_id IS NULL OR inbox.message_id = :message_id)
+ORDER BY inbox.turn = 0, inbox.turn, inbox.id
 """
 ERASE = (
     "DELETE FROM gate_log WHERE letter IN (SELECT id FROM inbox WHERE thread = ?)",
@@ -120,14 +122,14 @@ ERASE_PART = (
 
 
 def _open_entries(database: Session, thread: str) -> list[InboxEntry]:
-    return [InboxEntry(*row) for row in database.execute(f"{ENTRIES} AND status = 'open' ORDER BY id", (thread,))]
+    rows = database.execute(f"{ENTRIES} AND status = 'open' ORDER BY id", {"thread": thread})
+    return [InboxEntry(*row) for row in rows]
 
 
 def _accept(database: Session, entry: InboxEntry) -> InboxEntry:
-    names = entry.thread, entry.message_id, entry.user, entry.source
-    values = *names, entry.text, entry.turn, now_ms(), entry.quoted
+    values = {**asdict(entry), "received_ms": now_ms()}
     database.execute(f"{ADD_ENTRY} ON CONFLICT (thread, message_id) DO NOTHING", values)
-    stored = InboxEntry(*database.execute(f"{ENTRIES} AND message_id = ?", names[:2]).fetchone())
+    stored = InboxEntry(*database.execute(f"{ENTRIES} AND message_id = :message_id", values).fetchone())
     if stored.text != entry.text:
         raise UsageError(f"Message {entry.message_id!r} was received before with another text; use a new id.")
     return stored
@@ -153,7 +155,7 @@ def _close(database: Session, entry: InboxEntry, lines: Sequence[TranscriptLine]
             database.execute(ADD_LINE, _values(entry.thread, line))
         else:
             written[key] -= 1
-    database.execute(CLOSE, (entry.status, entry.turn, first, row))
+    database.execute(CLOSE, {"status": entry.status, "turn": entry.turn, "line": first, "id": row})
     return int(row), status == "open"
 
 
@@ -182,7 +184,8 @@ def _lines_of(
     database: Session, thread: str, message_id: str | None, limit: int = sys.maxsize, after: int = 0
 ) -> list[TranscriptLine]:
     """Return the last lines of a thread or of one message behind a row, oldest first."""
-    rows = database.execute(LINES, (thread, message_id, limit, after)).fetchall()
+    values = {"thread": thread, "message_id": message_id, "limit": limit, "after": after}
+    rows = database.execute(LINES, values).fetchall()
     return [TranscriptLine(*[*row[:6], json.loads(row[6]), row[7]]) for row in rows]
 
 
@@ -191,9 +194,9 @@ def _append(database: Session, thread: str, line: TranscriptLine) -> int:
     return int(row)
 
 
-def _values(thread: str, line: TranscriptLine) -> Sequence[object]:
+def _values(thread: str, line: TranscriptLine) -> Mapping[str, object]:
     metadata = storable(json.dumps(line.metadata, ensure_ascii=False))
-    return thread, line.turn, line.message_id, line.role, line.speaker, line.text, line.at_ms, metadata
+    return {**asdict(line), "thread": thread, "metadata": metadata}
 
 
 Answered = tuple[InboxEntry | None, Sequence[TranscriptLine]]
@@ -230,8 +233,7 @@ class Transcript:
         entry = _checked(entry)
 
         def extend(database: Session) -> bool:
-            values = entry.text, entry.source, entry.quoted, entry.thread, entry.message_id
-            is_open = database.execute(EXTEND, values).rowcount > 0
+            is_open = database.execute(EXTEND, asdict(entry)).rowcount > 0
             if is_open:
                 updates.link(database, entry.thread, entry.message_id, update_ids)
             return is_open
@@ -261,12 +263,15 @@ class Transcript:
 
     async def entry(self, thread: str, message_id: str) -> InboxEntry | None:
         """Return a message of the inbox."""
-        return await self._entry("AND message_id = ?", storable(thread), storable(message_id))
+        place = {"thread": storable(thread), "message_id": storable(message_id)}
+        return await self._entry("AND message_id = :message_id", place)
 
     async def last(self, thread: str, user: str | None = None) -> InboxEntry | None:
         """Return the message of the thread, or of one user in it, that was received last."""
-        who, values = ("", ()) if user is None else ("AND user = ? ", (storable(user),))
-        return await self._entry(f"{who}ORDER BY id DESC LIMIT 1", storable(thread), *values)
+        if user is None:
+            return await self._entry("ORDER BY id DESC LIMIT 1", {"thread": storable(thread)})
+        place = {"thread": storable(thread), "user": storable(user)}
+        return await self._entry("AND user = :user ORDER BY id DESC LIMIT 1", place)
 
     async def open_entries(self, thread: str) -> list[InboxEntry]:
         """Return the messages of the thread that are still open, oldest first."""
@@ -324,8 +329,7 @@ class Transcript:
                 return False
             for entry, lines in rows:
                 if entry:
-                    names = entry.thread, entry.message_id, entry.user, entry.source
-                    database.execute(ADD_ENTRY, (*names, entry.text, entry.turn, entry.received_ms, entry.quoted))
+                    database.execute(ADD_ENTRY, asdict(entry))
                     _close(database, entry, lines)
                 else:
                     for line in lines:
@@ -356,7 +360,7 @@ class Transcript:
 
     async def records(self, thread: str, message_id: str | None = None) -> list[tuple[str, str | None, str | None]]:
         """Return id, text and record of a thread's messages, or of one; the record has a line for each try."""
-        rows = await self._connection.execute(RECORDS, (storable(thread), message_id))
+        rows = await self._connection.execute(RECORDS, {"thread": storable(thread), "message_id": message_id})
         return [(id, text, _unpacked(*record)) for id, text, *record in rows]
 
     async def guesses(self, model: str) -> list[gate_log.Logged]:
@@ -431,7 +435,7 @@ class Transcript:
 
         return await self._connection.write(delete) > 0
 
-    async def _entry(self, rest: str, *values: str) -> InboxEntry | None:
+    async def _entry(self, rest: str, values: Mapping[str, str]) -> InboxEntry | None:
         rows = await self._connection.execute(ENTRIES + rest, values)
         return InboxEntry(*rows[0]) if rows else None
 

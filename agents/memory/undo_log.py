@@ -29,15 +29,17 @@ ON CONFLICT (thread, message, speaker, tool, call) DO UPDATE SET record = exclud
 """
 OLD = "DELETE FROM undo_log WHERE at_ms <= ?"
 LAST = """
-SELECT message, record FROM undo_log WHERE thread = ?1 AND user = ?2 AND at_ms > ?3 AND undone_by = '' AND message <> ?4
+SELECT message, record FROM undo_log
+WHERE thread = :thread AND user = :user AND at_ms > :since AND undone_by = '' AND message <> :by
 ORDER BY id DESC LIMIT 1
 """
 CLAIM = """
-UPDATE undo_log SET undone_by = ?1
-WHERE thread = ?2 AND user = ?3 AND message = ?4 AND at_ms > ?5 AND undone_by = ''
+UPDATE undo_log SET undone_by = :by
+WHERE thread = :thread AND user = :user AND message = :message AND at_ms > :since AND undone_by = ''
 """
 CLAIMED = """
-SELECT id, speaker, tool, call, record FROM undo_log WHERE thread = ? AND user = ? AND undone_by = ? ORDER BY id DESC
+SELECT id, speaker, tool, call, record FROM undo_log
+WHERE thread = :thread AND user = :user AND undone_by = :by ORDER BY id DESC
 """
 WRITES = """
 SELECT undo_log.id, speaker, tool, call, record, message, coalesce(turn, 0), at_ms, undone_by
@@ -134,17 +136,17 @@ class UndoLog:
         something. The same message always claims the same writes, so that an undo that was cut off goes on with them.
         """
         since = self._now_ms() - DAY_MS
-        thread, user, by = storable(thread), storable(user), storable(by)
+        values = {"thread": storable(thread), "user": storable(user), "by": storable(by), "since": since}
 
         def claim(connection: Session) -> list[LoggedWrite]:
-            rows = connection.execute(CLAIMED, (thread, user, by)).fetchall()
+            rows = connection.execute(CLAIMED, values).fetchall()
             if not rows:
-                last = connection.execute(LAST, (thread, user, since, by)).fetchone()
+                last = connection.execute(LAST, values).fetchone()
                 if gone and last and _only_added(last[1]):
                     return []
                 source = storable(message) if message is not None else last and last[0]
-                connection.execute(CLAIM, (by, thread, user, source, since))
-                rows = connection.execute(CLAIMED, (thread, user, by)).fetchall()
+                connection.execute(CLAIM, {**values, "message": source})
+                rows = connection.execute(CLAIMED, values).fetchall()
             return [LoggedWrite(row[0], row[1], row[2], row[3], json.loads(row[4])) for row in rows]
 
         return await self._connection.write(claim)

@@ -18,7 +18,10 @@ CREATE TABLE updates (
 CREATE INDEX updates_open ON updates (door) WHERE body IS NOT NULL;
 CREATE TABLE update_doors (id INTEGER PRIMARY KEY AUTOINCREMENT, door TEXT NOT NULL UNIQUE);
 """
-ADD = "INSERT INTO updates (digest, door, received_ms, body, thread) VALUES (?, ?, ?, ?, ?) RETURNING id"
+ADD = """
+INSERT INTO updates (digest, door, received_ms, body, thread)
+VALUES (:digest, :door, :received_ms, :body, :thread) RETURNING id
+"""
 COLUMNS = "SELECT id, body, answer, thread, message_id, received_ms FROM updates"
 CLOSE = "UPDATE updates SET body = NULL, answer = NULL, thread = NULL, message_id = NULL"
 LINK = "UPDATE updates SET thread = ?, message_id = ? WHERE id = ?"
@@ -65,7 +68,8 @@ class Updates:
         def take(connection: Session) -> StoredUpdate:
             if row := connection.execute(f"{COLUMNS} WHERE digest = ?", (digest,)).fetchone():
                 return StoredUpdate(*row)
-            (id,) = connection.execute(ADD, (digest, door, now_ms(), storable(body), thread)).fetchone()
+            values = {"digest": digest, "door": door, "body": storable(body), "thread": thread}
+            (id,) = connection.execute(ADD, {**values, "received_ms": now_ms()}).fetchone()
             return StoredUpdate(id, storable(body), thread=thread)
 
         return await self._connection.write(take)

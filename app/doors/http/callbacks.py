@@ -32,12 +32,13 @@ TABLES = Tables(
     },
 )
 ADD = """
-INSERT INTO callbacks (thread, turn, name, made_ms, due_ms) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+INSERT INTO callbacks (thread, turn, name, made_ms, due_ms)
+VALUES (:thread, :turn, :name, :now, :now) ON CONFLICT DO NOTHING
 """
 # Several processes push from one database: the process that moves the time of a push owns it until then.
 CLAIM = """
-UPDATE callbacks SET due_ms = ?2, tries = tries + 1 WHERE due_ms <= ?1 AND id = (
-    SELECT id FROM callbacks WHERE name IS NOT NULL AND due_ms <= ?1 ORDER BY id LIMIT 1)
+UPDATE callbacks SET due_ms = :until, tries = tries + 1 WHERE due_ms <= :now AND id = (
+    SELECT id FROM callbacks WHERE name IS NOT NULL AND due_ms <= :now ORDER BY id LIMIT 1)
 RETURNING id, thread, name, turn, tries, made_ms
 """
 NEXT = "SELECT min(due_ms) FROM callbacks WHERE name IS NOT NULL"
@@ -73,7 +74,8 @@ class Callbacks(BackgroundTask):
 
     async def push(self, thread: str, name: str, lines: list[TranscriptLine]) -> None:
         """Queue a push of a thread's memory, once for each last turn; `name` is the caller's name of the thread."""
-        values = storable(thread), lines[-1].turn if lines else 0, name, now_ms(), now_ms()
+        turn = lines[-1].turn if lines else 0
+        values = {"thread": storable(thread), "turn": turn, "name": name, "now": now_ms()}
         await self._memory.database.execute(ADD, values)
         self._changed.set()
 
@@ -92,7 +94,7 @@ class Callbacks(BackgroundTask):
 
     async def _push_due(self, client: httpx.AsyncClient) -> float:
         """Push the due callbacks; return the seconds until the next look."""
-        while claimed := await self._memory.database.execute(CLAIM, (now_ms(), now_ms() + LEASE_MS)):
+        while claimed := await self._memory.database.execute(CLAIM, {"now": now_ms(), "until": now_ms() + LEASE_MS}):
             await self._deliver(client, *claimed[0])
         [(due_ms,)] = await self._memory.database.execute(NEXT)
         return min(LOOK_EVERY, max(0, due_ms - now_ms()) / 1000) if due_ms else LOOK_EVERY

@@ -18,7 +18,10 @@ TABLES = Tables(
         CREATE INDEX audit_at ON audit (at_ms)""",
     },
 )
-ADD = "INSERT INTO audit (at_ms, who, what, thread, about, outcome) VALUES (?, ?, ?, ?, ?, 'begun') RETURNING id"
+ADD = """
+INSERT INTO audit (at_ms, who, what, thread, about, outcome)
+VALUES (:at_ms, :who, :what, :thread, :about, 'begun') RETURNING id
+"""
 END = "UPDATE audit SET outcome = ? WHERE id = ?"
 PRUNE = "DELETE FROM audit WHERE at_ms < ?"
 DEEDS = "SELECT at_ms, who, what, thread, about, outcome FROM audit WHERE at_ms >= ? ORDER BY id"
@@ -53,11 +56,11 @@ class Audit(AuditLog):
     async def deed(self, who: str, what: str, thread: str, about: str) -> AsyncIterator[None]:
         """Write down the deed of the block, and then its outcome."""
         now_ms = self._now_ms()
-        values = now_ms, storable(who), what, storable(thread), storable(about)
+        values = {"who": storable(who), "what": what, "thread": storable(thread), "about": storable(about)}
 
         def add(database: Session) -> int:
             database.execute(PRUNE, (now_ms - self.days * DAY_MS,))
-            return int(database.execute(ADD, values).fetchone()[0])
+            return int(database.execute(ADD, {**values, "at_ms": now_ms}).fetchone()[0])
 
         number = await self.connection.write(add)
         outcome = "failed"

@@ -43,7 +43,8 @@ AHEAD = 1
 FAULTS = (psycopg.Error, ProcrastinateException)
 IS_MISSING = "SELECT to_regclass(quote_ident(current_schema()) || '.procrastinate_jobs') IS NULL"
 ADD = """
-INSERT INTO worker_turns (request, thread, "user", door, turn) VALUES (%s, %s, %s, %s, %s)
+INSERT INTO worker_turns (request, thread, "user", door, turn)
+VALUES (%(request)s, %(thread)s, %(user)s, %(door)s, %(turn)s)
 ON CONFLICT DO NOTHING RETURNING request
 """
 TAKE = """
@@ -59,7 +60,7 @@ SELECT pg_notify(%(door)s, %(request)s)
 """
 READ = """
 SELECT attempt, number, events, state FROM worker_events
-WHERE request = %s AND (attempt, number) > (%s, %s) ORDER BY attempt, number
+WHERE request = %(request)s AND (attempt, number) > (%(attempt)s, %(number)s) ORDER BY attempt, number
 """
 IS_OPEN = "SELECT 1 FROM worker_turns WHERE request = %s"
 READ_THROUGH = "DELETE FROM worker_events WHERE request = %s"
@@ -135,9 +136,9 @@ class JobQueue:
 
     @patiently
     async def _put(self, request: str, turn: Turn, door: str) -> None:
-        values = request, turn.thread, turn.owner, door, turn_as_json(turn)
+        values = {"request": request, "thread": turn.thread, "user": turn.owner, "door": door}
         async with self._pool.connection() as connection, connection.transaction():
-            if await (await connection.execute(ADD, values)).fetchone():
+            if await (await connection.execute(ADD, {**values, "turn": turn_as_json(turn)})).fetchone():
                 job = self.tasks.configure_task(PLAY, queue=QUEUE, lock=turn.thread, connection=connection)
                 await job.defer_async(request=request)
 
@@ -157,7 +158,7 @@ class JobQueue:
 
     async def read(self, request: str, place: tuple[int, int]) -> list[EventPage]:
         """Return the events behind a place, oldest first."""
-        rows = await self._rows(READ, (request, *place))
+        rows = await self._rows(READ, {"request": request, "attempt": place[0], "number": place[1]})
         return [EventPage((attempt, number), events_of(events), state) for attempt, number, events, state in rows]
 
     async def is_open(self, request: str) -> bool:

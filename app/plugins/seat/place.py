@@ -19,11 +19,11 @@ class Seat(NamedTuple):
     """The reason of the call, in the caller's words."""
     since_ms: int
     """The time of the call, or of a take-over without one."""
-    holder: str
+    holder: str = ""
     """The name of the person who holds the thread; empty while the call waits."""
-    waits_ms: int | None
+    waits_ms: int | None = None
     """The time of the user's first unanswered message; None if none waits."""
-    holder_id: str
+    holder_id: str = ""
     """The holder's id at their door: two people may have the same name."""
 
 

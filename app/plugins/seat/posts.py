@@ -7,11 +7,12 @@ from agents.memory.inbox import storable
 from app.plugins.seat.place import Seat
 
 POST = """
-INSERT INTO seat_posts (chat, message, thread, user) VALUES (?, ?, ?, ?)
+INSERT INTO seat_posts (chat, message, thread, user) VALUES (:chat, :message, :thread, :user)
 ON CONFLICT (chat, message) DO UPDATE SET thread = excluded.thread, user = excluded.user
 """
 WATCH = """
-INSERT INTO seat_watches (chat, thread, user, since_ms, holder, seen) VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO seat_watches (chat, thread, user, since_ms, holder, seen)
+VALUES (:chat, :thread, :user, :since_ms, :holder, :seen)
 ON CONFLICT (chat, thread) DO UPDATE
 SET user = excluded.user, since_ms = excluded.since_ms, holder = excluded.holder, seen = excluded.seen
 """
@@ -43,7 +44,8 @@ class Posts:
 
     async def note(self, message: int, thread: str, user: str) -> None:
         """Note the thread of a post."""
-        await self._connection.execute(POST, (self._chat, message, storable(thread), storable(user)))
+        values = {"chat": self._chat, "message": message, "thread": storable(thread), "user": storable(user)}
+        await self._connection.execute(POST, values)
 
     async def watched(self) -> dict[str, SeatWatch]:
         """Return the threads that the chat watches."""
@@ -52,7 +54,7 @@ class Posts:
 
     async def watch(self, seat: Seat, holder: str, seen: int) -> None:
         """Let the chat watch a thread, from a line on."""
-        values = self._chat, seat.thread, seat.user, seat.since_ms, holder, seen
+        values = {**seat._asdict(), "chat": self._chat, "holder": holder, "seen": seen}
         await self._connection.execute(WATCH, values)
 
     async def leave(self, thread: str) -> None:

@@ -47,33 +47,37 @@ TABLES = Tables(
 )
 COLUMNS = ", ".join(Seat._fields)
 SEATS = f"SELECT {COLUMNS} FROM seats"
-ADD = f"INSERT INTO seats ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, '', NULL, '') ON CONFLICT DO NOTHING"
-HOLD = "UPDATE seats SET holder = ?, holder_id = ? WHERE thread = ?"
+ADD = f"INSERT INTO seats ({COLUMNS}) VALUES ({', '.join(f':{name}' for name in Seat._fields)}) ON CONFLICT DO NOTHING"
+HOLD = "UPDATE seats SET holder = :name, holder_id = :id WHERE thread = :thread"
 WAITS = "UPDATE seats SET waits_ms = coalesce(waits_ms, ?) WHERE thread = ?"
 ANSWERED = "UPDATE seats SET waits_ms = NULL, reminded_ms = NULL WHERE thread = ?"
 REMIND = "UPDATE seats SET reminded_ms = ? WHERE thread = ? AND reminded_ms IS NULL"
-RENAME = "UPDATE seats SET holder = ?, holder_id = ? WHERE holder_id = ?"
+RENAME = "UPDATE seats SET holder = :name, holder_id = :id WHERE holder_id = :before"
 LEAVE = "DELETE FROM seats WHERE thread = ?"
 WITHDRAW = "DELETE FROM seats WHERE thread = ? AND holder = '' RETURNING thread"
-QUEUE = "INSERT INTO seat_words (thread, id, user, at_ms) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+QUEUE = "INSERT INTO seat_words (thread, id, user, at_ms) VALUES (:thread, :id, :user, :at_ms) ON CONFLICT DO NOTHING"
 FORGET_OLD = "DELETE FROM seat_words WHERE at_ms < ?"
 IS_SAID = "SELECT 1 FROM transcript WHERE thread = ? AND message_id = ?"
 SHOWN = "DELETE FROM seat_words WHERE thread = ? AND id = ?"
-IN_PLACE = "(?2 IS NULL OR user = ?2) AND glob(?3, thread)"
-DUE = f"SELECT thread, id, user, at_ms FROM seat_words WHERE at_ms <= ?1 AND {IN_PLACE} ORDER BY number"
+IN_PLACE = "(:user IS NULL OR user = :user) AND glob(:threads, thread)"
+DUE = f"SELECT thread, id, user, at_ms FROM seat_words WHERE at_ms <= :until_ms AND {IN_PLACE} ORDER BY number"
 # A message becomes late twice: first the user gets a notice that it waits, then the person's part ends.
 LATE = f"""
 SELECT thread, user, late_ms FROM (
-    SELECT thread, user, CASE WHEN holder = '' THEN since_ms + ?4
-        WHEN reminded_ms IS NULL THEN waits_ms + ?5 ELSE waits_ms + ?6 END AS late_ms FROM seats) AS seats
-WHERE late_ms <= ?1 AND {IN_PLACE} ORDER BY late_ms
+    SELECT thread, user, CASE WHEN holder = '' THEN since_ms + :wait
+        WHEN reminded_ms IS NULL THEN waits_ms + :remind ELSE waits_ms + :away END AS late_ms FROM seats) AS seats
+WHERE late_ms <= :until_ms AND {IN_PLACE} ORDER BY late_ms
 """
 MET = """
-SELECT coalesce((SELECT holder FROM seats WHERE thread = ?1), ''), (SELECT count(*) FROM seat_notes WHERE thread = ?1)
+SELECT coalesce((SELECT holder FROM seats WHERE thread = :thread), ''),
+(SELECT count(*) FROM seat_notes WHERE thread = :thread)
 """
-NOTE = "INSERT INTO seat_notes (thread, user, holder, text) VALUES (?, ?, ?, ?)"
-HEARD = "UPDATE seat_notes SET message = ?2 WHERE thread = ?1 AND coalesce(message, ?2) = ?2 RETURNING holder, text"
-FORGET_HEARD = "DELETE FROM seat_notes WHERE thread = ?1 AND message <> ?2"
+NOTE = "INSERT INTO seat_notes (thread, user, holder, text) VALUES (:thread, :user, :holder, :text)"
+HEARD = """
+UPDATE seat_notes SET message = :message WHERE thread = :thread AND coalesce(message, :message) = :message
+RETURNING holder, text
+"""
+FORGET_HEARD = "DELETE FROM seat_notes WHERE thread = :thread AND message <> :message"
 ERASE = ("seats", "seat_words", "seat_notes", "seat_posts", "seat_watches")
 KEPT_MS = 30 * 24 * 3600 * 1000
 """The time for which messages wait for a door that shows them; the transcript has them for good."""
@@ -113,8 +117,9 @@ class Seats(NoticeSource, Takeover):
 
     async def call(self, thread: str, user: str, lang: str, caller: Caller, reason: str = "") -> Seat:
         """Call a person to a thread, once until somebody comes; return its seat, which a person may hold already."""
-        values = storable(thread), storable(user), lang, caller, storable(reason)[:LONGEST_REASON], self._now_ms()
-        seat = await self._memory.database.write(lambda database: _added(database, values))
+        reason = storable(reason)[:LONGEST_REASON]
+        new = Seat(storable(thread), storable(user), lang, caller, reason, since_ms=self._now_ms())
+        seat = await self._memory.database.write(lambda database: _added(database, new))
         self._tell_clocks()
         return seat
 
@@ -125,7 +130,7 @@ class Seats(NoticeSource, Takeover):
 
     async def met(self, thread: str) -> tuple[str, int]:
         """Return the holder of a thread, empty for the assistant, and the number of waiting notes."""
-        [(holder, notes)] = await self._memory.database.execute(MET, (storable(thread),))
+        [(holder, notes)] = await self._memory.database.execute(MET, {"thread": storable(thread)})
         return holder, notes
 
     async def observe(self, thread: str, user: str, lang: str, reason: str) -> None:
@@ -151,12 +156,13 @@ class Seats(NoticeSource, Takeover):
             raise UsageError(f"Nobody has written in the thread {thread!r}.")
 
         def take(database: Session) -> Seat:
-            seat = _added(database, (storable(thread), last.user, lang, None, "", self._now_ms()))
+            new = Seat(storable(thread), last.user, lang, caller=None, reason="", since_ms=self._now_ms())
+            seat = _added(database, new)
             if seat.holder_id == operator.id:
                 return seat
             if seat.holder and not force:
                 raise UsageError(f"{seat.holder} holds the thread {thread!r}; force it to take it over.")
-            database.execute(HOLD, (*operator, storable(thread)))
+            database.execute(HOLD, {**operator._asdict(), "thread": new.thread})
             self._tell(database, seat, sentence("seat/phrases", "taken", seat.lang, name=operator.name))
             return seat._replace(holder=operator.name, holder_id=operator.id)
 
@@ -179,7 +185,8 @@ class Seats(NoticeSource, Takeover):
                 if seat is None or seat.holder_id != operator.id:
                     raise UsageError(_nobody(thread, seat))
                 database.execute(ANSWERED, place[:1])
-                database.execute(QUEUE, (*place, seat.user, self._now_ms()))
+                word = {"thread": place[0], "id": line_id, "user": seat.user, "at_ms": self._now_ms()}
+                database.execute(QUEUE, word)
             line = self._line(text, line_id, seat, speaker=operator.name, source=PERSON)
             stored = append_told(database, place[0], line)
             if (stored.text, stored.speaker) != (text, operator.name):
@@ -201,7 +208,8 @@ class Seats(NoticeSource, Takeover):
             if seat is None or not seat.holder or (seat.holder_id != operator.id and not force):
                 raise UsageError(_nobody(thread, seat))
             if note:
-                database.execute(NOTE, (seat.thread, seat.user, operator.name, note))
+                values = {"thread": seat.thread, "user": seat.user, "holder": operator.name, "text": note}
+                database.execute(NOTE, values)
             self._end(database, seat, "back")
             return seat
 
@@ -209,7 +217,7 @@ class Seats(NoticeSource, Takeover):
 
     async def rename(self, before: Operator, after: Operator) -> None:
         """Give a person another name from now on; their threads stay theirs."""
-        await self._memory.database.execute(RENAME, (*named(after), storable(before.id)))
+        await self._memory.database.execute(RENAME, {**named(after)._asdict(), "before": storable(before.id)})
         self._tell_clocks()
 
     async def withdraw(self, thread: str) -> bool:
@@ -238,11 +246,11 @@ class Seats(NoticeSource, Takeover):
         The same message gets the same notes again until another one is heard.
         """
 
-        place = storable(thread), storable(message)
+        values = {"thread": storable(thread), "message": storable(message)}
 
         def read(database: Session) -> list[tuple[str, str]]:
-            database.execute(FORGET_HEARD, place)
-            return database.execute(HEARD, place).fetchall()
+            database.execute(FORGET_HEARD, values)
+            return database.execute(HEARD, values).fetchall()
 
         rows = await self._memory.database.write(read)
         # The state holds plain data only, and this is the stored form of a quotation.
@@ -263,7 +271,7 @@ class Seats(NoticeSource, Takeover):
 
     async def due(self, until_ms: int, user: str | None, threads: str) -> Sequence[Due]:
         """Return the messages that no door has shown yet, in their order."""
-        rows = await self._memory.database.execute(DUE, (until_ms, user, threads))
+        rows = await self._memory.database.execute(DUE, {"until_ms": until_ms, "user": user, "threads": threads})
         return [Due(id, id, owner, thread, at_ms) for thread, id, owner, at_ms in rows]
 
     async def text_of(self, due: Due, *, is_late: bool) -> str | None:
@@ -290,7 +298,8 @@ class Seats(NoticeSource, Takeover):
     async def late(self, until_ms: int, user: str | None, threads: str) -> Sequence[Due]:
         """Return the threads in which a call or message will be late by then, earliest first."""
         wait, away = self._ms(self.wait), self._ms(self.away)
-        values = until_ms, user, threads, wait, min(wait, away), away
+        place = {"until_ms": until_ms, "user": user, "threads": threads}
+        values = {**place, "wait": wait, "remind": min(wait, away), "away": away}
         rows = await self._memory.database.execute(LATE, values)
         return [Due(f"late-{thread}", "", owner, thread, late_ms) for thread, owner, late_ms in rows]
 
@@ -331,7 +340,8 @@ class Seats(NoticeSource, Takeover):
         line = self._line(text, f"seat-{uuid.uuid4().hex}", seat)
         append_told(database, seat.thread, line)
         database.execute(FORGET_OLD, (line.at_ms - KEPT_MS,))
-        database.execute(QUEUE, (seat.thread, line.message_id, seat.user, line.at_ms))
+        word = {"thread": seat.thread, "id": line.message_id, "user": seat.user, "at_ms": line.at_ms}
+        database.execute(QUEUE, word)
 
     def _line(
         self, text: str, id: str, seat: Seat | None, *, speaker: str = SUPERVISOR, source: str = UNASKED
@@ -398,10 +408,10 @@ def _seat(database: Session, thread: str) -> Seat | None:
     return Seat(*row) if row else None
 
 
-def _added(database: Session, values: tuple[object, ...]) -> Seat:
-    """Return the seat of a thread, a new one if there is none; the values begin with the thread."""
-    database.execute(ADD, values)
-    return Seat(*database.execute(f"{SEATS} WHERE thread = ?", values[:1]).fetchone())
+def _added(database: Session, new: Seat) -> Seat:
+    """Return the seat of a thread, the new one if there was none."""
+    database.execute(ADD, new._asdict())
+    return Seat(*database.execute(f"{SEATS} WHERE thread = ?", (new.thread,)).fetchone())
 
 
 def _nobody(thread: str, seat: Seat | None) -> str:

@@ -6,7 +6,7 @@ may escape a limit by having data forgotten.
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -39,7 +39,8 @@ TABLES = Tables(
 )
 ADD = """
 INSERT INTO usage (day, who, model, calls, input_tokens, cached_tokens, output_tokens, millionths, largest)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (day, who, model) DO UPDATE
+VALUES (:day, :who, :model, :calls, :input, :cached, :output, :millionths, :largest)
+ON CONFLICT (day, who, model) DO UPDATE
 SET calls = usage.calls + excluded.calls, input_tokens = usage.input_tokens + excluded.input_tokens,
 cached_tokens = usage.cached_tokens + excluded.cached_tokens,
 output_tokens = usage.output_tokens + excluded.output_tokens,
@@ -136,11 +137,12 @@ class Usage(Budgets):
         """Write down the usage of a turn, by model; `largest` are the tokens of the turn so far."""
         today = self._today()
         day = today.isoformat()
-        rows = []
+        rows = list[Mapping[str, object]]()
         for model, tokens in used.items():
-            took = tokens.calls, tokens.input, tokens.cached, tokens.output, self.millionths(model, tokens), largest
-            counts = [max(0, min(number, MOST_COUNTED)) for number in took]
-            rows += [(day, EVERYBODY, storable(model), *counts), (day, self.memory.digests.of(user), "", *counts)]
+            took = {**asdict(tokens), "millionths": self.millionths(model, tokens), "largest": largest}
+            counts = {name: max(0, min(number, MOST_COUNTED)) for name, number in took.items()}
+            rows.append({"day": day, "who": EVERYBODY, "model": storable(model), **counts})
+            rows.append({"day": day, "who": self.memory.digests.of(user), "model": "", **counts})
         kept_from = (today - timedelta(days=self.limits.usage_days)).isoformat(), (today - KEPT_OF_USER).isoformat()
 
         def add(database: Session) -> None:

@@ -45,7 +45,7 @@ WHERE user = 'me' AND device = 'terminal' AND customer = 'ann_berg_1001' ON CONF
 VISIBLE = "kind = :kind AND (owner = '' OR :customer IS NULL OR owner = :customer)"
 READ = f"SELECT body FROM shop_records WHERE {VISIBLE} AND id = :id"
 LIST = f"SELECT body FROM shop_records WHERE {VISIBLE} ORDER BY id"
-FILL = "INSERT INTO shop_records (kind, id, owner, body) VALUES (?, ?, ?, ?)"
+FILL = "INSERT INTO shop_records (kind, id, owner, body) VALUES (:kind, :id, :owner, :body)"
 WRITE = "UPDATE shop_records SET body = ? WHERE kind = ? AND id = ?"
 NOTE_CHANGE = "INSERT INTO shop_changes (user, record, about) VALUES (?, ?, ?)"
 DROP_CUSTOMERS = "DELETE FROM shop_customers WHERE customer NOT IN (SELECT id FROM shop_records WHERE kind = 'users')"
@@ -156,7 +156,10 @@ def fill(db: Session, records: Database) -> None:
     """Replace all records. A user stays matched with a customer that still exists."""
     db.execute("DELETE FROM shop_records")
     for kind, by_id in cast(Mapping[str, Mapping[str, Record]], records).items():
-        rows = [(kind, id, it.get("user_id", ""), json.dumps(it, ensure_ascii=False)) for id, it in by_id.items()]
+        rows = [
+            {"kind": kind, "id": id, "owner": it.get("user_id", ""), "body": json.dumps(it, ensure_ascii=False)}
+            for id, it in by_id.items()
+        ]
         db.executemany(FILL, rows)
     db.execute(DROP_CUSTOMERS)
 

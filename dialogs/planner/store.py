@@ -49,14 +49,14 @@ STILL_DUE = f"{SELECT} WHERE id = ? AND due_ms = ?"
 LIVE = f"{SELECT} WHERE user = ? AND (due_ms IS NOT NULL OR rung_ms > ?) ORDER BY number"
 DUE = """
 SELECT id, user, thread, due_ms FROM reminders
-WHERE due_ms <= ?1 AND (?2 IS NULL OR user = ?2) AND glob(?3, thread) ORDER BY due_ms, id
+WHERE due_ms <= :until_ms AND (:user IS NULL OR user = :user) AND glob(:threads, thread) ORDER BY due_ms, id
 """
 ADD = f"INSERT INTO reminders ({', '.join(WRITTEN)}) VALUES ({', '.join(f':{name}' for name in WRITTEN)}) RETURNING id"
 SAVE = f"UPDATE reminders SET {', '.join(f'{name} = :{name}' for name in WRITTEN)} WHERE id = :id"
 # Entries from a calendar stay as long as that calendar may be read again.
 PRUNE = """
-DELETE FROM reminders WHERE user = ?1 AND due_ms IS NULL AND max(at_ms, coalesce(rung_ms, 0)) < ?2
-AND added_by NOT LIKE 'ics-%' AND number < (SELECT max(number) FROM reminders WHERE user = ?1)
+DELETE FROM reminders WHERE user = :user AND due_ms IS NULL AND max(at_ms, coalesce(rung_ms, 0)) < :before_ms
+AND added_by NOT LIKE 'ics-%' AND number < (SELECT max(number) FROM reminders WHERE user = :user)
 """
 KEPT_MS = 90 * 24 * 3600 * 1000
 """The time for which a finished reminder is kept."""
@@ -99,7 +99,7 @@ class Reminders(NoticeSource):
             if len(self._live(connection, user)) >= MOST_REMINDERS:
                 raise UsageError(f"There are {MOST_REMINDERS} reminders already; delete one first.")
             # Finished reminders count too: the user may still mean the one that had a number.
-            connection.execute(PRUNE, (user, self._now_ms() - KEPT_MS))
+            connection.execute(PRUNE, {"user": user, "before_ms": self._now_ms() - KEPT_MS})
             (last,) = connection.execute(LAST, (user,)).fetchone()
             new = Reminder(
                 user=user,
@@ -166,7 +166,7 @@ class Reminders(NoticeSource):
 
     async def due(self, until_ms: int, user: str | None, threads: str) -> Sequence[Due]:
         """Return the reminders that are due until then."""
-        values = until_ms, user, threads
+        values = {"until_ms": until_ms, "user": user, "threads": threads}
         rows = await self._database.read(lambda connection: connection.execute(DUE, values).fetchall())
         return [Due(f"{RING}-{id}-{due_ms}", str(id), owner, thread, due_ms) for id, owner, thread, due_ms in rows]
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal, TypeVar
 
 from agents.memory.connection import Connection, Session, Tables
@@ -34,15 +34,16 @@ INSERT INTO media_marks (profile, title, {column}) VALUES (?, ?, ?)
 ON CONFLICT (profile, title) DO UPDATE SET {column} = excluded.{column}
 """
 PLAY = """
-INSERT INTO media_playback VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (profile) DO UPDATE SET title = excluded.title,
-state = excluded.state, position = excluded.position, since_ms = excluded.since_ms, volume = excluded.volume,
-off_at_end = excluded.off_at_end
+INSERT INTO media_playback (profile, title, state, position, since_ms, volume, off_at_end)
+VALUES (:profile, :title, :state, :position, :since_ms, :volume, :off_at_end)
+ON CONFLICT (profile) DO UPDATE SET title = excluded.title, state = excluded.state, position = excluded.position,
+since_ms = excluded.since_ms, volume = excluded.volume, off_at_end = excluded.off_at_end
 """
 ADD_PLAY = """
 INSERT INTO media_plays VALUES (?, ?, ?) ON CONFLICT (profile, at_ms) DO UPDATE SET title = excluded.title
 """
 SET_VIEWER = """
-INSERT INTO media_viewers VALUES (?, ?, ?, ?)
+INSERT INTO media_viewers (user, device, profile, age) VALUES (:user, :device, :profile, :age)
 ON CONFLICT (user, device) DO UPDATE SET profile = excluded.profile, age = excluded.age
 """
 LATEST = """
@@ -104,8 +105,7 @@ class ProfileRows:
 
     def play(self, row: PlaybackRow) -> None:
         """Write the playback of the profile."""
-        values = (self._profile, row.title, row.state, row.position, row.since_ms, row.volume, row.off_at_end)
-        self._database.execute(PLAY, values)
+        self._database.execute(PLAY, {"profile": self._profile, **asdict(row)})
 
     def add_play(self, title: str, at_ms: int) -> None:
         """Note that a title was begun at a time."""
@@ -142,7 +142,7 @@ class MediaStore:
 
     async def set_viewer(self, user: str, device: str, profile: str, age: int | None) -> None:
         """Give a user a profile, through every door or through one device's door alone."""
-        values = user, device, profile, age
+        values = {"user": user, "device": device, "profile": profile, "age": age}
         await self._connection.write(lambda database: database.execute(SET_VIEWER, values).rowcount)
 
     async def remove_viewer(self, user: str) -> bool:

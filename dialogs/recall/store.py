@@ -39,23 +39,27 @@ FROM recall_entries WHERE owner = :owner
 ON CONFLICT (owner, key) DO UPDATE SET text = excluded.text, thread = excluded.thread, turn = excluded.turn,
 at_ms = excluded.at_ms, write_id = excluded.write_id, user = excluded.user WHERE excluded.write_id > :last
 """
-LAST = "SELECT coalesce(max(write_id), 0), coalesce(max(turn), 0) FROM recall_ends WHERE thread = ? AND user = ?"
+LAST = """
+SELECT coalesce(max(write_id), 0), coalesce(max(turn), 0) FROM recall_ends WHERE thread = :thread AND user = :user
+"""
 END = """
 INSERT INTO recall_ends (owner, thread, user, message, turn, since, lang, write_id, due_ms)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+VALUES (:owner, :thread, :user, :message, :turn, :since, :lang, :write_id, :due_ms) ON CONFLICT DO NOTHING
 """
-OLD_ENDS = "DELETE FROM recall_ends WHERE thread = ? AND user = ? AND message <> ? AND due_ms IS NULL"
+OLD_ENDS = """
+DELETE FROM recall_ends WHERE thread = :thread AND user = :user AND message <> :message AND due_ms IS NULL
+"""
 PRUNE = """
-DELETE FROM recall_entries WHERE owner = ?1
-AND number NOT IN (SELECT number FROM recall_entries WHERE owner = ?1 ORDER BY number DESC LIMIT ?2)
+DELETE FROM recall_entries WHERE owner = :owner
+AND number NOT IN (SELECT number FROM recall_entries WHERE owner = :owner ORDER BY number DESC LIMIT :most)
 """
 ENTRIES = """
 SELECT number, kind, dialog, thread, user, turn, at_ms, text, owner LIKE 'group %' FROM recall_entries
 WHERE owner = ? AND text <> '' ORDER BY owner, number
 """
 OF_FORM = """
-DELETE FROM recall_entries WHERE user = ?1 AND (kind = 'summary' OR (kind = 'facts' AND ?3 = '')
-OR (kind = 'form' AND dialog = ?2 AND (?3 = '' OR key = 'form/' || ?2 || '/' || ?3)))
+DELETE FROM recall_entries WHERE user = :user AND (kind = 'summary' OR (kind = 'facts' AND :field = '')
+OR (kind = 'form' AND dialog = :dialog AND (:field = '' OR key = 'form/' || :dialog || '/' || :field)))
 """
 
 
@@ -99,7 +103,7 @@ class Recall(LongTermMemory):
     async def keep(self, ending: DialogEnd) -> None:
         """See `LongTermMemory`; an entry from an earlier end is not kept again, even if it was deleted since."""
         owner = owner_of(ending.thread, ending.user, is_shared=ending.is_shared)
-        place = storable(ending.thread), storable(ending.user)
+        place = {"owner": owner, "thread": storable(ending.thread), "user": storable(ending.user)}
 
         def keep(database: Session) -> None:
             undone = [(ending.user, write) for write in ending.undone]
@@ -113,13 +117,13 @@ class Recall(LongTermMemory):
                 if fact.kind != ITEMS and (fact.kind == "form" or write.id > last):
                     row = {"key": fact.key, "kind": fact.kind, "dialog": fact.dialog, "write_id": write.id}
                     row |= {"turn": write.turn or ending.turn, "at_ms": write.at_ms, "last": last}
-                    _put(database, fact.text, {**row, "owner": owner, "user": place[1], "thread": place[0]})
-            database.execute(PRUNE, (owner, MOST_ENTRIES))
+                    _put(database, fact.text, {**row, **place})
+            database.execute(PRUNE, {"owner": owner, "most": MOST_ENTRIES})
             newest = max([last, *(fact.write.id for fact in ending.facts)])
             due_ms = now_ms() if self._sums_up else None
-            end = ending.message, ending.turn, since, ending.lang, newest, due_ms
-            database.execute(END, (owner, *place, *end))
-            database.execute(OLD_ENDS, (*place, ending.message))
+            end = {"message": ending.message, "turn": ending.turn, "since": since, "lang": ending.lang}
+            database.execute(END, {**place, **end, "write_id": newest, "due_ms": due_ms})
+            database.execute(OLD_ENDS, {**place, "message": ending.message})
 
         await self._database.write(keep)
 
@@ -161,14 +165,14 @@ class Recall(LongTermMemory):
 
         def erase(database: Session) -> None:
             if dialog:
-                database.execute(OF_FORM, (user, dialog, field))
+                database.execute(OF_FORM, {"user": user, "dialog": dialog, "field": field})
                 database.execute("UPDATE recall_ends SET due_ms = NULL WHERE user = ?", (user,))
                 return
             # One statement for all cases could use no index.
             places = {**({"user": user} if user else {}), **({} if thread is None else {"thread": thread})}
-            where = " AND ".join(f"{name} = ?" for name in places)
+            where = " AND ".join(f"{name} = :{name}" for name in places)
             for table in ("recall_entries", "recall_ends"):
-                database.execute(f"DELETE FROM {table} WHERE {where}", (*places.values(),))
+                database.execute(f"DELETE FROM {table} WHERE {where}", places)
 
         if user or thread:
             await self._database.write(erase)

@@ -31,7 +31,9 @@ CREATE TABLE IF NOT EXISTS vectors (
 """
 
 
-ADD = "INSERT OR REPLACE INTO vectors (model, passage, digest, vector) VALUES (?, ?, ?, ?)"
+ADD = """
+INSERT OR REPLACE INTO vectors (model, passage, digest, vector) VALUES (:model, :passage, :digest, :vector)
+"""
 
 
 @dataclass(frozen=True)
@@ -117,8 +119,8 @@ class Vectors:
             texts = [_text(passages[number]) for number in numbers]
             vectors = await self.model.client.aembed_documents(texts)
             with closing(self._opened()) as database, database:
-                rows = zip(numbers, map(_packed, vectors), strict=True)
-                database.executemany(ADD, [(self.model.name, number, digests[number], it) for number, it in rows])
+                packed = zip(numbers, map(_packed, vectors), strict=True)
+                database.executemany(ADD, [self._row(number, digests[number], it) for number, it in packed])
             characters += sum(map(len, texts))
         return Cost(len(missing), characters, time.monotonic() - begun, self.path.stat().st_size)
 
@@ -150,8 +152,11 @@ class Vectors:
             vectors = {digest: vector for _, digest, vector in database.execute(stored, (self.model.name,))}
             database.execute("DELETE FROM vectors")
             there = [(number, digest) for number, digest in digests.items() if digest in vectors]
-            database.executemany(ADD, [(self.model.name, *place, vectors[place[1]]) for place in there])
+            database.executemany(ADD, [self._row(number, digest, vectors[digest]) for number, digest in there])
         return [number for number, digest in digests.items() if digest not in vectors]
+
+    def _row(self, passage: int, digest: bytes, vector: bytes) -> Mapping[str, object]:
+        return {"model": self.model.name, "passage": passage, "digest": digest, "vector": vector}
 
     def _opened(self) -> sqlite3.Connection:
         # Only the owner may read the file: a vector reveals something of its text.

@@ -3,7 +3,6 @@
 EVERY_DIALOG = ("orders", "planner", "player", "profile", "recall", "research")
 EVERY_PLUGIN = (
     "a2a",
-    "agent_files",
     "agent_graphs",
     "agui",
     "audit",

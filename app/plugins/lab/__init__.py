@@ -1,13 +1,22 @@
 """The lab: look at threads, try and judge conversations, mock tools, put agents together, teach (docs/lab.md)."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import aclosing, asynccontextmanager
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from agents.plugin import Events, PlayTurn, Plugin, TurnRequest
 from agents.toolkit.services import Services
+from agents.toolkit.speaker import Speakers
 from app.plugins.lab.folder import LabSettings
 from prompts import read_anew
+
+if TYPE_CHECKING:
+    from app.plugins.lab.agent_file import Agent
+
+SHARED = Path("agents") / "shared"
+"""The folder of the shared agents, within the lab's folder: they are dialogs for everybody."""
 
 
 class LiveTexts:
@@ -41,8 +50,17 @@ async def with_live_texts(request: TurnRequest, play: PlayTurn) -> Events:
             yield event
 
 
+def shared_agents(settings: LabSettings, speakers: Speakers, observers: Collection[str]) -> dict[str, "Agent"]:
+    """Return the shared agents of LAB_FOLDER, by the names of their files. Raises as `shared_agent`."""
+    files = sorted((settings.lab_folder / SHARED).glob("*.yaml"))
+    # Most installations have no such file.
+    reader: Any = import_module("app.plugins.lab.agent_file") if files else None
+    return {file.stem: reader.shared_agent(file, speakers, observers) for file in files}
+
+
 plugin = Plugin(
     settings=LabSettings,
+    dialogs=shared_agents,
     services=opened,
     command_line="app.plugins.lab.commands",
     routes=("app.plugins.lab.pages.router",),

@@ -14,11 +14,11 @@ from langchain_core.tools import BaseTool
 import observers
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.tool_search import FINDING
-from app.agent_file import Agent, AgentFile, is_taken, tools_of, with_agent
 from app.assistant import Assistant
 from app.composition import check_tools, discover
-from app.mocks import Mock
+from app.plugins.lab.agent_file import Agent, AgentFile, is_taken, tools_of, with_agent
 from app.plugins.lab.folder import LabFolder, written
+from app.plugins.lab.mocks import Mock
 from app.plugins.lab.refusal import LabRefusal
 from app.replay.stage import staged
 from app.settings import Settings

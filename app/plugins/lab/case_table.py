@@ -10,9 +10,9 @@ from typing import Literal
 
 from agents.state import SUPERVISOR
 from agents.toolkit.speaker import Speakers
-from app.mocks import Mock
 from app.plugins.lab.cases import Case, CaseTurn, Expected, ExpectedCall
 from app.plugins.lab.folder import LabFolder
+from app.plugins.lab.mocks import Mock
 from app.plugins.lab.reasons import PHRASES
 from app.plugins.lab.refusal import LabRefusal
 from app.plugins.lab.simulation import SimulatedUser, UserWish

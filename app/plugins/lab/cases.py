@@ -10,8 +10,8 @@ from agents.language.text.clean import clean
 from agents.toolkit.result import jsonable
 from agents.toolkit.speaker import Speakers
 from app.assistant.recording import Record
-from app.mocks import Mock, recorded_mocks
 from app.plugins.lab.beginning import Beginning
+from app.plugins.lab.mocks import Mock, recorded_mocks
 from app.plugins.lab.played_turn import DEVICE, PlayedTurn
 from app.plugins.lab.reasons import problem_text
 from app.plugins.lab.refusal import LabRefusal

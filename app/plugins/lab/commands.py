@@ -10,13 +10,12 @@ import typer
 from agents.command_line import CommandResult, name_given
 from agents.memory.inbox import ThreadInfo
 from agents.toolkit.speaker import Speakers
-from app.agent_file import read_agent
 from app.assistant.recording import Record
 from app.cli.invocation import Thread, given_text, language_given
 from app.cli.progress import progress_bar
 from app.composition import discover_checked, open_assistant, open_parts
-from app.mocks import Mock
 from app.plugins.lab import desk_commands, threads
+from app.plugins.lab.agent_file import read_agent
 from app.plugins.lab.agents import Workshop
 from app.plugins.lab.cards import effect, queries_of
 from app.plugins.lab.case_table import MODELS, Sheet, check_file, csv_of, keep_table, read_csv
@@ -26,6 +25,7 @@ from app.plugins.lab.forms import from_json
 from app.plugins.lab.kinds import KINDS
 from app.plugins.lab.live_texts import CHANGED, TextKind, changes_of, check_text, keep_draft, make_live, text_of
 from app.plugins.lab.live_texts import put_back as put_text_back
+from app.plugins.lab.mocks import Mock
 from app.plugins.lab.played_turn import play
 from app.plugins.lab.reasons import worded
 from app.plugins.lab.refusal import LabRefusal

@@ -7,7 +7,7 @@ from typing import Any
 
 from agents.errors import UsageError
 from agents.language.identifiers import Schema
-from app.mocks import Mock
+from app.plugins.lab.mocks import Mock
 from app.plugins.lab.refusal import LabRefusal
 from app.presentation.arguments import argument
 from app.yaml_file import MisfitValue, validated

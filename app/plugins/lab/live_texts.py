@@ -8,7 +8,7 @@ from string import Template
 from typing import Literal
 
 from agents.toolkit.speaker import Speakers
-from app.agent_file import Agent
+from app.plugins.lab.agent_file import Agent
 from app.plugins.lab.folder import LabFolder, named_after
 from app.plugins.lab.refusal import LabRefusal
 from app.presentation.tool_card import check_card, owned_tools, slots

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from agents.events import Event, Message, ModelEnd, TurnEnd, TurnStart, trace
 from agents.state import SUPERVISOR
 from app.assistant import Assistant, Turn
-from app.mocks import Mocked
+from app.plugins.lab.mocks import Mocked
 from app.prices import Price, Tokens
 from app.process.logs import silence
 

@@ -14,10 +14,10 @@ from pydantic import Field, field_validator
 from agents.errors import UsageError
 from agents.events import TurnStart
 from app.assistant import Assistant
-from app.mocks import Mock
 from app.plugins.lab.cases import Case, Difference
 from app.plugins.lab.folder import LabFolder, lab_folder, named_after
 from app.plugins.lab.live import Tell
+from app.plugins.lab.mocks import Mock
 from app.plugins.lab.played_turn import play
 from app.plugins.lab.reasons import PHRASES
 from app.plugins.lab.refusal import LabRefusal

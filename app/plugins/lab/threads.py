@@ -10,11 +10,11 @@ from agents.state import SUPERVISOR
 from app.assistant import Assistant
 from app.assistant.recording import Answered, Decided, Record, Step, line_of
 from app.composition import discover_checked
-from app.mocks import recorded_mocks
 from app.plugins.lab.beginning import DEVICE, beginning_of, first_of
 from app.plugins.lab.cases import Case, CaseTurn, Expected, ExpectedCall, case_of
 from app.plugins.lab.desk_session import DeskSession
 from app.plugins.lab.folder import lab_folder, named_after
+from app.plugins.lab.mocks import recorded_mocks
 from app.plugins.lab.played_turn import PlayedTurn, play
 from app.plugins.lab.reasons import problem_text
 from app.plugins.lab.refusal import LabRefusal

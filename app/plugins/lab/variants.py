@@ -10,11 +10,11 @@ from pydantic import Field
 from agents.models.answer import answer_in
 from agents.models.factory import Parameters
 from agents.toolkit.speaker import Speaker, Speakers
-from app.agent_file import Tuning
 from app.assistant import Assistant
 from app.composition import discover_checked, make_models
-from app.mocks import Mock, with_mocks
+from app.plugins.lab.agent_file import Tuning
 from app.plugins.lab.beginning import Beginning, staged_from
+from app.plugins.lab.mocks import Mock, with_mocks
 from app.plugins.lab.played_turn import THREAD
 from app.plugins.lab.refusal import LabRefusal
 from app.settings import Settings

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.mocks import recorded_mocks, with_mocks
+from app.plugins.lab.mocks import recorded_mocks, with_mocks
 from app.replay.trace_test import rehearse, trace_test
 from app.testing import Chat
 from app.testing.script import Call

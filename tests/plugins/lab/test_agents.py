@@ -8,17 +8,17 @@ from pydantic import ValidationError
 
 from agents.errors import ContractError, UsageError
 from agents.events import Event, Handover, Message, ModelStart, ToolStart, TurnEnd, TurnStart
-from app.agent_file import AgentFile
 from app.assistant import Assistant
 from app.cli import command_line
 from app.composition import dialogs_of, open_assistant
 from app.extensions import shipped
-from app.mocks import Mock, MockOutcome
+from app.plugins.lab.agent_file import AgentFile
 from app.plugins.lab.agents import Workshop, agent_of
 from app.plugins.lab.drawing import drawing
 from app.plugins.lab.folder import lab_folder
 from app.plugins.lab.forms import form_data
 from app.plugins.lab.live import OpenTalks
+from app.plugins.lab.mocks import Mock, MockOutcome
 from app.plugins.lab.played_turn import play
 from app.plugins.lab.variants import LabVariant
 from app.settings import Settings
@@ -176,7 +176,6 @@ async def test_a_trial_takes_the_new_version(settings: Settings, workshop: Works
     await trials.close()
 
 
-@pytest.mark.needs("agent_files")
 def test_the_commands(settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An agent is saved from a file, tried, shared, found by the application, and deleted."""
     file = tmp_path / "clerk.yaml"

@@ -13,9 +13,9 @@ from agents.toolkit.speaker import Speakers
 from app.assistant.recording import Answered, Record, RecordedReply, Viewed
 from app.cli import command_line
 from app.composition import discover
-from app.mocks import Mock, Mocked, MockOutcome, recorded_mocks, with_mocks
 from app.plugins.lab.folder import lab_folder
 from app.plugins.lab.forms import form_data, mock_of
+from app.plugins.lab.mocks import Mock, Mocked, MockOutcome, recorded_mocks, with_mocks
 from app.plugins.lab.played_turn import PlayedTurn, play
 from app.plugins.lab.threads import keep_mocks
 from app.replay.stage import staged

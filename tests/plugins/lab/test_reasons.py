@@ -44,7 +44,7 @@ def test_every_feature_has_words(lang: str) -> None:
 
 
 @pytest.mark.parametrize("lang", languages())
-@pytest.mark.parametrize("file", ["reasons", "lab/problems", "mocks"])
+@pytest.mark.parametrize("file", ["reasons", "lab/problems", "lab/mocks"])
 def test_what_is_kept_in_english_is_told_in_each_language(file: str, lang: str) -> None:
     """A sentence of a trace or a file is found again with its values, also where another one stands within it."""
     for key, text in table(file, "en").items():

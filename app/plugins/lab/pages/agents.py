@@ -10,13 +10,13 @@ from fastapi.responses import HTMLResponse
 import observers
 from agents.events import trace
 from agents.toolkit.descriptions import texts_of
-from app.agent_file import AgentFile
 from app.doors.http.answers import Answers
 from app.doors.http.pages.conversation import Conversation
 from app.doors.http.pages.talk import add_talk
-from app.mocks import Mock
+from app.plugins.lab.agent_file import AgentFile
 from app.plugins.lab.agents import agent_of, available_tools
 from app.plugins.lab.drawing import drawing
+from app.plugins.lab.mocks import Mock
 from app.plugins.lab.pages.visit import Nested, Text, Visiting, led_to, new_router
 from prompts import FALLBACK, languages
 

@@ -7,7 +7,6 @@ from typing import Annotated
 from fastapi import Form, HTTPException, Query, Response
 from pydantic import AfterValidator
 
-from app.mocks import TYPES, Mock, MockOutcome
 from app.plugins.lab.cards import effect, queries_of
 from app.plugins.lab.folder import named_after
 from app.plugins.lab.forms import mock_of
@@ -23,6 +22,7 @@ from app.plugins.lab.live_texts import (
     put_back,
     text_of,
 )
+from app.plugins.lab.mocks import TYPES, Mock, MockOutcome
 from app.plugins.lab.pages.visit import FileName, LabVisit, Nested, Text, Visiting, led_to, new_router
 from app.plugins.lab.played_turn import play
 from app.plugins.lab.threads import keep_mocks

@@ -22,13 +22,13 @@ from app.doors.http.pages.conversation import Conversation
 from app.doors.http.pages.guard import accepted_language, links, user_of
 from app.doors.http.pages.markup import drawn, make_templates
 from app.doors.http.pages.paths import VERSION, static_file, version_of
-from app.mocks import Mock
 from app.plugins.lab.agents import Workshop
 from app.plugins.lab.desk import Desk
 from app.plugins.lab.folder import Kind, LabFolder, Part, lab_folder
 from app.plugins.lab.forms import form_data
 from app.plugins.lab.kinds import KINDS
 from app.plugins.lab.live import OpenTalks, Works
+from app.plugins.lab.mocks import Mock
 from app.plugins.lab.reasons import PHRASES, PROBLEMS, worded
 from app.presentation.listing import moment
 from app.process.exit_codes import FAULTS, told

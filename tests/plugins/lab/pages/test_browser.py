@@ -12,8 +12,8 @@ from playwright.async_api import FilePayload, Page, expect
 from agents.memory.feedback import ShownTurn
 from app.assistant import Assistant, Turn
 from app.composition import open_assistant
-from app.mocks import Mock
 from app.plugins.lab.folder import lab_folder
+from app.plugins.lab.mocks import Mock
 from app.plugins.lab.runs import CaseResult, LabRun, TurnResult
 from app.plugins.lab.simulation import SimulatedUser
 from app.settings import Settings

@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from app.assistant import Assistant
-from app.mocks import Mock, MockOutcome
 from app.plugins.lab.folder import lab_folder
+from app.plugins.lab.mocks import Mock, MockOutcome
 from app.settings import Settings
 from prompts import card_file
 from tests.plugins.lab.pages.conftest import BY_PAGE, LAB, OTHER_LAB, visiting

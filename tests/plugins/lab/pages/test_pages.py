@@ -14,9 +14,9 @@ import pytest
 from agents.memory.preferences import Preferences
 from app.assistant import Assistant
 from app.doors.http.pages.guard import user_of
-from app.mocks import Mock, MockOutcome
 from app.plugins.lab.cases import Case, CaseTurn
 from app.plugins.lab.folder import lab_folder
+from app.plugins.lab.mocks import Mock, MockOutcome
 from app.plugins.lab.pages.router import PAGES
 from app.plugins.lab.pages.visit import FILES, PARTS
 from app.plugins.lab.reasons import problem_text
@@ -204,7 +204,7 @@ async def test_what_is_kept_in_english_is_told_in_the_visitors_language(
         (folder.root / f"cases/{name}.yaml").write_text(text, "utf-8")
     pages = {path: unescape((await lab.get(f"/lab/{path}")).text) for path in ("run?name=one", "mocks", "runs")}
     assert sentence("lab/problems", "no_answer", lang) in pages["run?name=one"]
-    assert sentence("mocks", "fixed", lang) in pages["mocks"]
+    assert sentence("lab/mocks", "fixed", lang) in pages["mocks"]
     refusals = [
         sentence("form_errors", "yaml.syntax", lang, line=1),
         sentence("form_errors", "too_short", lang, min_length=1),

@@ -9,10 +9,10 @@ import httpx
 import pytest
 
 from app.assistant import Assistant
-from app.mocks import Mock
 from app.plugins.lab.case_table import keep_table
 from app.plugins.lab.cases import Case, CaseTurn, Expected
 from app.plugins.lab.folder import lab_folder
+from app.plugins.lab.mocks import Mock
 from app.plugins.lab.runs import LabRun
 from app.plugins.lab.simulation import SimulatedUser, UserWish
 from app.settings import Settings

@@ -27,7 +27,7 @@ TYPES: Mapping[str, type] = {"string": str, "integer": int, "number": float, "bo
 
 
 def _said(key: str, /, **facts: str) -> str:
-    return sentence("mocks", key, FALLBACK, **facts)
+    return sentence("lab/mocks", key, FALLBACK, **facts)
 
 
 class Mocked(Event, type="mocked"):

@@ -11,7 +11,8 @@ from agents.events import trace
 from app.assistant import Turn
 from app.cli import command_line
 from app.composition import discover, discover_checked, make_models, open_assistant
-from app.plugins.agent_files import SHARED, AgentFilesSettings
+from app.plugins.lab import SHARED
+from app.plugins.lab.folder import LabSettings
 from app.settings import Settings, read
 from dialogs import STEPS
 
@@ -44,7 +45,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 def share(name: str, **changes: object) -> Path:
     """Put an agent where everybody has it, and return its file."""
-    path = read(AgentFilesSettings).lab_folder / SHARED / f"{name}.yaml"
+    path = read(LabSettings).lab_folder / SHARED / f"{name}.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(yaml.safe_dump({**CLERK, **changes}), "utf-8")
     return path

@@ -13,7 +13,7 @@ from agents.errors import ContractError
 from agents.models.factory import Parameters
 from agents.toolkit.speaker import Resume, Speakers
 from app.extensions import plugin_names
-from app.mocks import Mock, mocked, stand_in
+from app.plugins.lab.mocks import Mock, mocked, stand_in
 from app.yaml_file import NO_EXAMPLES, ByLanguage, Examples, FilePart, ToolName, read_files, text_in
 from dialogs import Dialog, is_reserved
 from prompts import FALLBACK, sentence
@@ -101,6 +101,18 @@ def read_agent(path: Path, setting: str) -> AgentFile:
     """Return the agent of a file of a setting. Raises ConfigError, with the file and the field: something is wrong."""
     [(_, agent)] = read_files(setting, path, AgentFile)
     return agent
+
+
+def shared_agent(path: Path, speakers: Speakers, observers: Collection[str]) -> Agent:
+    """Return a shared agent as a dialog, by the name of its file.
+
+    Raises:
+        ConfigError: the file is wrong.
+        ContractError: the name is taken or unfit, or the file names a tool or an observer that does not exist.
+    """
+    if is_taken(path.stem, speakers.dialogs) or not path.stem.isidentifier():
+        raise ContractError(f"{path}: {path.stem!r} cannot be the name of an agent: rename the file")
+    return read_agent(path, "LAB_FOLDER").dialog(path.stem, tools_of(speakers), observers)
 
 
 def with_agent(speakers: Speakers, name: str, agent: Agent) -> Speakers:

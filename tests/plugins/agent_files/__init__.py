@@ -1,1 +1,0 @@
-"""Agents in YAML files, which are dialogs for everybody."""

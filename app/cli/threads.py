@@ -19,12 +19,11 @@ from app.assistant import Assistant
 from app.assistant.run import config_of
 from app.assistant.short_term_memory import ExportedThread, contents
 from app.assistant.system_messages import LONGEST, MOST, SystemMessages
-from app.cli.invocation import OptionalThread, Thread, given_text, results_alone, tell
+from app.cli.invocation import OptionalThread, Thread, given_text, results_alone
 from app.composition import check_reach, open_assistant
 from app.presentation.listing import conversation_markdown, history_lines, state_lines
 from app.presentation.texts import say
 from app.process.exit_codes import FAILED
-from app.replay.trace_test import test_of
 from app.security.audit import deed, login
 from app.settings import Settings, read_settings
 
@@ -149,35 +148,21 @@ async def _scope(assistant: Assistant, thread: str | None, user: str | None) -> 
     return "part" if user in writers else None
 
 
-AsTest = Annotated[bool, typer.Option("--as-test", help="A trace test, the models' replies as its script.")]
-Format = Annotated[Literal["markdown", "json"] | None, typer.Option(help="Default: markdown.")]
+Form = Literal["markdown", "json"]
 
 
-async def export(thread: Thread, *, format: Format = None, as_test: AsTest = False) -> None:
-    """Print a thread: to read, as JSON, or as a test.
-
-    Raises:
-        UsageError: two forms are asked for, there is no such thread, or nothing of it can be played again.
-    """
-    if format and as_test:
-        raise UsageError("choose one of --format and --as-test")
+async def export(
+    thread: Thread, *, format: Annotated[Form, typer.Option(help="To read, or as JSON.")] = "markdown"
+) -> None:
+    """Print a thread. Raises UsageError: there is no such thread."""
     # The output is a file, in any form.
     with results_alone() as results:
-        results.write(await exported(read_settings(), thread, "test" if as_test else format or "markdown"))
+        results.write(await exported(read_settings(), thread, format))
 
 
-async def exported(settings: Settings, thread: str, form: str = "markdown") -> str:
-    """Return a thread in a form: "markdown", "json" or "test".
-
-    Raises:
-        UsageError: there is no such thread, or nothing of it can be played again.
-    """
+async def exported(settings: Settings, thread: str, form: Form = "markdown") -> str:
+    """Return a thread in a form. Raises UsageError: there is no such thread."""
     async with open_assistant(settings, remote=False, reads=True) as assistant:
-        if form == "test":
-            source, remark = await test_of(assistant, thread, settings.app_lang)
-            if remark:
-                tell(remark)
-            return source
         lines = await assistant.history(thread)
         state = await assistant.state(thread) if lines else await _state(assistant, thread, settings.app_lang)
         messages_now = await SystemMessages.of(assistant.memory.store, thread)

@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from app.assistant.recording import Record
+from app.cli.threads import Form
 from app.cli.threads import exported as text_of
 from app.settings import Settings
 from app.testing import Chat
@@ -14,7 +15,7 @@ Captured = pytest.CaptureFixture[str]
 MEET = Call("get_acquainted", {"brief": "wants to get acquainted"})
 
 
-async def exported(chat: Chat, *, thread: str = "ann", form: str = "markdown") -> None:
+async def exported(chat: Chat, *, thread: str = "ann", form: Form = "markdown") -> None:
     """Print a thread's export from the conversation's database."""
     sys.stdout.write(await text_of(Settings(database_url=f"sqlite:///{chat.path}"), thread, form))
 

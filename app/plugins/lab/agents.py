@@ -20,7 +20,7 @@ from app.plugins.lab.agent_file import Agent, AgentFile, is_taken, tools_of, wit
 from app.plugins.lab.folder import LabFolder, written
 from app.plugins.lab.mocks import Mock
 from app.plugins.lab.refusal import LabRefusal
-from app.replay.stage import staged
+from app.plugins.lab.stage import staged
 from app.settings import Settings
 from app.yaml_file import validated
 from prompts import languages

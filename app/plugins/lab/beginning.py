@@ -28,7 +28,7 @@ from app.assistant.run import config_of
 from app.composition import dialogs_of, tables_of
 from app.composition.migration import CopiedTable, described
 from app.plugins.lab.refusal import LabRefusal
-from app.replay.stage import staged
+from app.plugins.lab.stage import staged
 from app.settings import Settings
 from app.yaml_file import FilePart
 

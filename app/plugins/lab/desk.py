@@ -32,8 +32,8 @@ from app.plugins.lab.desk_session import DeskCall, DeskReply, DeskSession, DeskT
 from app.plugins.lab.folder import LabFolder, lab_folder
 from app.plugins.lab.played_turn import THREAD, PlayedTurn, play
 from app.plugins.lab.refusal import LabRefusal
+from app.plugins.lab.trace_test import test_of
 from app.process.tasks import cancel
-from app.replay.trace_test import test_of
 from app.settings import Settings
 from prompts import languages, prompt
 

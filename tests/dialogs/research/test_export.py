@@ -2,14 +2,15 @@
 
 import pytest
 
-from app.plugins.lab.mocks import recorded_mocks, with_mocks
-from app.replay.trace_test import rehearse, trace_test
 from app.testing import Chat
 from app.testing.script import Call
 from dialogs.research.retrievers import Image
 from dialogs.research.services import Retrievers
 from tests.dialogs.research.library import Library, page
 from tests.support.exports import turns
+
+lab = pytest.importorskip("app.plugins.lab.trace_test")
+mocking = pytest.importorskip("app.plugins.lab.mocks")
 
 
 async def wearing(chat: Chat, thread: str = "ann") -> str:
@@ -35,12 +36,12 @@ async def test_a_search_gives_its_recorded_documents(chat: Chat) -> None:
     """An exported conversation that cites sources needs none of them: numbers, images and citations are the same."""
     trace = await wearing(chat)
 
-    play = await rehearse(await turns(chat))
+    play = await lab.rehearse(await turns(chat))
 
     assert len(play.turns) == 1
     assert "research: Hats [1], wigs [2]." in trace
     assert {name: len(answers) for name, answers in play.answers.items()} == {"search": 2}
-    source = trace_test(play)
+    source = lab.trace_test(play)
     assert "sources: 0 Hats" in source
     assert "images: Hat" in source
     compile(source, "exported", "exec")
@@ -50,8 +51,8 @@ async def test_a_search_gives_its_recorded_documents(chat: Chat) -> None:
 async def test_a_mock_of_a_search_gives_its_recorded_documents(chat: Chat) -> None:
     """Mocks that are made of a record find what was found then: the sources, the images and the citations."""
     then = await wearing(chat)
-    mocks = recorded_mocks(await turns(chat), chat.speakers, volatile_alone=False)
-    chat.services, chat.speakers = [], with_mocks(chat.speakers, mocks)
+    mocks = mocking.recorded_mocks(await turns(chat), chat.speakers, volatile_alone=False)
+    chat.services, chat.speakers = [], mocking.with_mocks(chat.speakers, mocks)
 
     now = await wearing(chat, "bob")
 

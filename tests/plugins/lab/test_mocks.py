@@ -17,8 +17,8 @@ from app.plugins.lab.folder import lab_folder
 from app.plugins.lab.forms import form_data, mock_of
 from app.plugins.lab.mocks import Mock, Mocked, MockOutcome, recorded_mocks, with_mocks
 from app.plugins.lab.played_turn import PlayedTurn, play
+from app.plugins.lab.stage import staged
 from app.plugins.lab.threads import keep_mocks
-from app.replay.stage import staged
 from app.settings import Settings
 from app.testing.script import Call, Line, Script
 

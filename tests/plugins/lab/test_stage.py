@@ -14,8 +14,8 @@ from agents.models.local_chat import LocalChat
 from app.composition import discover
 from app.plugins.lab.live import OpenTalks
 from app.plugins.lab.played_turn import play
+from app.plugins.lab.stage import staged
 from app.process.logs import log_on_stderr
-from app.replay.stage import staged
 from app.settings import Settings
 from tests.support.simulated_time import rounds
 

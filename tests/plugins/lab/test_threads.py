@@ -13,8 +13,8 @@ from app.assistant.recording import Decided, Record
 from app.cli import command_line
 from app.composition import open_assistant
 from app.plugins.lab.threads import TurnView, replay, view
+from app.plugins.lab.trace_test import test_of as exported_test
 from app.plugins.lab.variants import LabVariant
-from app.replay.trace_test import test_of as exported_test
 from app.settings import Settings
 from prompts import table
 
@@ -75,6 +75,8 @@ def test_the_commands_show_and_replay(settings: Settings, capsys: pytest.Capture
     assert command_line.main(["lab", "thread", "--thread", "ann", "--turn", "9"]) == 2
     assert command_line.main(["lab", "replay", "--thread", "ann"]) == 0
     assert "planner.add_todos" in capsys.readouterr().out
+    assert command_line.main(["lab", "test", "--thread", "ann"]) == 0
+    assert "async def test_conversation" in capsys.readouterr().out
     assert command_line.main(["lab", "thread", "--thread", "bob"]) == 2
     assert command_line.main(["lab", "replay", "--thread", "ann", "--temperature", "hot"]) == 2
 

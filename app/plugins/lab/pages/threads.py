@@ -11,11 +11,11 @@ from app.plugins.lab.folder import named_after
 from app.plugins.lab.pages.visit import Nested, Number, Text, Visiting, as_file, led_to, new_router
 from app.plugins.lab.thread_search import ThreadQuery, ThreadSearch
 from app.plugins.lab.threads import desk_from, keep_turn, replay, view
+from app.plugins.lab.trace_test import test_of
 from app.plugins.lab.turn_notes import TurnNote, note
 from app.plugins.lab.variants import LabVariant
 from app.presentation.listing import first_line, state_lines
 from app.presentation.texts import say
-from app.replay.trace_test import test_of
 from app.yaml_file import validated
 
 router = new_router()

@@ -8,6 +8,7 @@ import pytest
 from agents.toolkit.questions import CHOICE
 from app.assistant import Turn
 from app.composition import discover
+from app.plugins.lab.trace_test import test_of as exported_test
 from app.testing import Chat
 from app.testing.script import Call
 from tests.support.exports import Captured, exported
@@ -24,7 +25,7 @@ def shop(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
         speakers, watching = discover()
         return with_shop(speakers), watching
 
-    monkeypatch.setattr("app.replay.trace_test.discover", with_it)
+    monkeypatch.setattr("app.plugins.lab.trace_test.discover", with_it)
     chat.speakers = with_shop(chat.speakers)
 
 
@@ -60,11 +61,11 @@ async def plays(source: str, folder: Path) -> None:
 
 
 @pytest.mark.needs("profile")
-async def test_it_passes_as_a_test(chat: Chat, tmp_path: Path, capsys: Captured) -> None:
+async def test_it_passes_as_a_test(chat: Chat, tmp_path: Path) -> None:
     """The test holds the whole conversation, asks what was asked, and passes where it is played."""
     await hold(chat)
-    await exported(chat, form="test")
-    source, remark = capsys.readouterr()
+    async with chat.assistant() as assistant:
+        source, remark = await exported_test(assistant, "ann", "en")
 
     assert remark == ""
     assert "selector: Which order? [Blue shoes | Red hat | Green coat]\n        user: Red hat\n" in source
@@ -97,7 +98,7 @@ async def test_it_keeps_what_the_model_said(chat: Chat, capsys: Captured) -> Non
 
 
 async def test_what_has_changed_since_is_found_again(
-    chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+    chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A tool that would answer otherwise by now gives its recorded answer, with the view it gave then."""
     chat.expects(
@@ -106,8 +107,8 @@ async def test_what_has_changed_since_is_found_again(
     )
     await chat.says("Did I order a hat?")
     monkeypatch.setattr("tests.support.shop_tools.ORDERS", {HAT: ("Old hat", 1.0)})
-    await exported(chat, form="test")
-    source, remark = capsys.readouterr()
+    async with chat.assistant() as assistant:
+        source, remark = await exported_test(assistant, "ann", "en")
 
     assert remark == ""
     assert "'kind': 'cards'" in source

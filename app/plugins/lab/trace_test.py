@@ -16,11 +16,13 @@ from agents.toolkit.traits import traits_of
 from app.assistant import Assistant, Turn
 from app.assistant.recording import Answer, Answered, Record, RecordedReply, answers_of, with_absent_tools, with_answers
 from app.composition import discover
+from app.plugins.lab.reasons import PHRASES
+from app.plugins.lab.stage import staged
 from app.presentation.texts import say
 from app.process.logs import silence
-from app.replay.stage import staged
 from app.settings import Settings
 from app.testing.script import Call, Line, Script, Unsure
+from prompts import sentence
 
 THREAD = "rehearsal"
 THROWN_AWAY = "(a draft that was thrown away)"
@@ -160,13 +162,14 @@ async def test_of(assistant: Assistant, thread: str, lang: str, **who: str) -> t
     if not records:
         raise UsageError(say("no_thread", lang, thread=repr(thread)))
     if len(writers_of(lines)) > 1:
-        raise UsageError(say("export.several", lang))
+        raise UsageError(sentence(PHRASES, "test.several", lang))
     play, remark = await rehearse(records, who), ""
     covered, all_turns = len(play.turns), len(records)
     if covered < all_turns:
         status = records[covered].status if records[covered].status in ("interrupted", "large") else "unrecorded"
-        why = say(f"export.{'differs' if records[covered].is_playable else status}", lang)
-        remark = say("export.ends_early", lang, turns=covered, whole=all_turns, turn=covered + 1, why=why)
+        why = sentence(PHRASES, f"test.{'differs' if records[covered].is_playable else status}", lang)
+        facts = {"turns": covered, "whole": all_turns, "turn": covered + 1, "why": why}
+        remark = sentence(PHRASES, "test.ends_early", lang, **facts)
         if not covered:
             raise UsageError(remark)
     day = datetime.fromtimestamp(lines[0].at_ms / 1000).astimezone().strftime("%Y-%m-%d") if lines else ""

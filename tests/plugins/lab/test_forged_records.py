@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from agents.errors import UsageError
-from app.replay.trace_test import Play, trace_test
+from app.plugins.lab.trace_test import Play, trace_test
 
 NAMES = [
     "x=1);import os;os.system('id')#",

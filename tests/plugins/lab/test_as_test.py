@@ -9,11 +9,12 @@ from agents.errors import ModelUnavailable, UsageError
 from agents.events import Error, Token
 from agents.toolkit.speaker import Speakers
 from app.assistant import Turn
-from app.replay.trace_test import rehearse, trace_test
+from app.plugins.lab.trace_test import rehearse, trace_test
+from app.plugins.lab.trace_test import test_of as exported_test
 from app.settings import Settings
 from app.testing import Chat
 from app.testing.script import Call
-from tests.support.exports import MEET, Captured, exported, turns
+from tests.support.exports import MEET, turns
 from tests.support.webhook_server import Webhook
 
 pytestmark = pytest.mark.needs("profile", "standin")
@@ -116,22 +117,20 @@ async def test_what_another_thread_left_is_found_again(chat: Chat) -> None:
     assert "planner.list_todos() = 1. milk" in trace_test(play)
 
 
-async def test_a_test_ends_before_what_no_script_repeats(chat: Chat, capsys: Captured) -> None:
-    """A stopped answer ends the test; stderr tells where and why."""
+async def test_a_test_ends_before_what_no_script_repeats(chat: Chat) -> None:
+    """A stopped answer ends the test; a remark tells where and why."""
     chat.expects(supervisor=["Hello.", "A long story"])
     await chat.says("Hi")
     async with chat.assistant() as assistant:
         async for event in assistant.play(Turn(thread="ann", text="Tell me a story")):
             if isinstance(event, Token):
                 await assistant.stop("ann")
+        source, remark = await exported_test(assistant, "ann", "en")
 
-    await exported(chat, form="test")
-
-    out, err = capsys.readouterr()
-    assert "Tell me a story" not in out
-    assert err == (
+    assert "Tell me a story" not in source
+    assert remark == (
         "The test covers 1 of 2 turns. It ends before turn 2: the user stopped the answer, which a script cannot"
-        " repeat.\n"
+        " repeat."
     )
 
 
@@ -143,8 +142,9 @@ async def test_what_was_not_recorded_is_no_test(chat: Chat) -> None:
         database.execute("DELETE FROM records")
     database.close()
 
-    with pytest.raises(UsageError, match="not recorded from its beginning"):
-        await exported(chat, form="test")
+    async with chat.assistant() as assistant:
+        with pytest.raises(UsageError, match="not recorded from its beginning"):
+            await exported_test(assistant, "ann", "en")
 
 
 async def test_what_goes_otherwise_is_no_test(chat: Chat) -> None:

@@ -1,1 +1,0 @@
-"""Conversations on a database of their own: tried out, played again, written as tests."""

@@ -1,1 +1,0 @@
-"""A conversation exported: to be read, as JSON, and as a test that plays it again."""

@@ -35,6 +35,7 @@ class OtherModel:
     """Asks another model."""
 
     name = "model"
+    reaches_out = is_foreign = True
     model: Model
 
     async def answer(self, question: HelpRequest) -> str | None:
@@ -50,6 +51,7 @@ class PersonLink:
     """Leaves a note for a person; doors deliver it."""
 
     name = "person"
+    reaches_out = is_foreign = True
     notes: NoteStore
     most: int
     """The most notes of a user within a day."""
@@ -75,6 +77,7 @@ class Webhook:
     """Asks another assistant over HTTP. `salt` hides from it the thread of a question."""
 
     name = "webhook"
+    reaches_out = is_foreign = True
     url: str
     salt: bytes
     secret: str | None = field(default=None, repr=False)

@@ -44,7 +44,6 @@ ALIKE = 0.85
 """The least likeness to the name of a setting for a warning of a slip, from 0 to 1."""
 ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d{1,5})?", re.ASCII)
 PERMISSION = re.compile(r"[\w.:-]+")
-HelpLink = Literal["pages", "documents", "model", "webhook", "person"]
 
 
 def _language(value: str) -> str:
@@ -168,7 +167,7 @@ class Settings(Extensions):
     same_calls: int = Field(default=3, ge=1, le=200)
     field_length: int = Field(default=1_000, ge=20, le=100_000)
     notes_per_day: int = Field(default=20, ge=0)
-    help_chain: Annotated[tuple[HelpLink, ...], NoDecode, written(_links)] = ("documents", "pages")
+    help_chain: Annotated[tuple[str, ...], NoDecode, written(_links)] = ("documents", "pages")
     help_timeout: float = Field(default=10, gt=0, le=20)
     help_model: str | None = None
     help_base_url: str | None = None

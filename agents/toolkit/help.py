@@ -1,8 +1,7 @@
 """Help for a question that no other tool answers: links are asked in turn until one has an answer.
 
-The answer is shown with its source. The first link is the indexed documents: it answers if they have more words of the
-question than the second link, our own help pages (`prompts/<lang>/help.md` and `prompts/<lang>/<dialog>/help.md`).
-Further links are the application's.
+The answer is shown with its source. Our own help pages are a link (`prompts/<lang>/help.md` and
+`prompts/<lang>/<dialog>/help.md`). Further links are the application's, and those of plug-ins.
 """
 
 import asyncio
@@ -18,7 +17,6 @@ from agents.language.text.clean import clean
 from agents.language.text.fulltext import Index, IndexEntry, IndexHit
 from agents.language.text.stems import stems
 from agents.language.text.vocabulary import small_words
-from agents.sources.documents.index import DocumentIndex
 from prompts import phrase, prompts_of_all
 
 LOG = logging.getLogger(__name__)
@@ -55,6 +53,14 @@ class HelpLink(Protocol):
     def name(self) -> str:
         """The link's name in the setting, and in the mark on its answers."""
 
+    @property
+    def reaches_out(self) -> bool:
+        """Whether a question may leave this machine."""
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether an answer may be somebody else's words."""
+
     async def answer(self, question: HelpRequest) -> str | None:
         """Return the answer as plain text, None without one. If it raises, the next link is asked."""
 
@@ -69,6 +75,7 @@ class PageLink:
     """Look a question up in the help pages."""
 
     name = "pages"
+    reaches_out = is_foreign = False
 
     async def answer(self, question: HelpRequest) -> str | None:
         """Return the section that fits best, without its title."""
@@ -104,24 +111,6 @@ def _index(lang: str) -> tuple[Index, dict[str, frozenset[str]]]:
     return Index(sections, lang, ignored=small_words(lang)), titles
 
 
-@dataclass
-class DocumentLink:
-    """Look a question up in the documents that the operator has indexed."""
-
-    index: DocumentIndex
-    has_answered: bool = False
-    """Whether a document, whose words may be somebody else's, has answered."""
-    name = "documents"
-
-    async def answer(self, question: HelpRequest) -> str | None:
-        """Return the passage with most of the question's words, and its place; None if our pages have as many."""
-        page = look_up(question.text, question.lang)
-        words = len(page.words) if page else 0
-        passage = await asyncio.to_thread(self.index.answering, question.text, question.lang, words)
-        self.has_answered |= passage is not None
-        return f"{passage.title} ({passage.url})\n{passage.text}" if passage else None
-
-
 class HelpChain:
     """The links in their order, our own pages if none are given; `timeout` is in seconds, for each link."""
 
@@ -131,13 +120,13 @@ class HelpChain:
 
     @property
     def reaches_out(self) -> bool:
-        """Whether a question may leave this machine: not with pages and documents alone."""
-        return any(not isinstance(link, PageLink | DocumentLink) for link in self.links)
+        """Whether a question may leave this machine."""
+        return any(link.reaches_out for link in self.links)
 
     @property
     def is_foreign(self) -> bool:
         """Whether an answer may be somebody else's words."""
-        return self.reaches_out or any(isinstance(link, DocumentLink) and link.has_answered for link in self.links)
+        return any(link.is_foreign for link in self.links)
 
     async def ask(self, question: HelpRequest) -> str:
         """Return the first answer with its source, or a sentence that nobody knows the answer. Never raises."""

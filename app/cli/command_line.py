@@ -38,7 +38,6 @@ MODULES: Mapping[str, Sequence[str]] = {
     "migration": ("migrate", "compact"),
     "serve": ("serve",),
     "tools": ("tools",),
-    "document_index": ("index",),
 }
 """The modules of `app/cli/` with their commands or groups: a command imports only its own module."""
 OPEN = ("setup", "migrate")

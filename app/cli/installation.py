@@ -27,7 +27,7 @@ from app.composition import (
     tables_of,
     unanswered,
 )
-from app.composition.help_chain import check_help
+from app.composition.help_chain import brought_links, check_help
 from app.composition.served_tools import openers, tried, with_served_tools
 from app.composition.windows import fitting
 from app.databases import backend_of
@@ -108,8 +108,6 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
         chosen = settings.models()
         models = {"default": chosen.default.name} | {role: model.name for role, model in chosen.roles.items()}
         models |= {"fallback": chosen.fallback.name} if chosen.fallback else {}
-    with _noting(problems):
-        check_help(settings)
     try:
         discovered, observers = discover()
         kinds = [plugin.settings for plugin in plugins_found().values() if plugin.settings]
@@ -120,6 +118,8 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
         nothing: dict[str, object] = {"dialogs": [], "observers": [], "tools": [], "plugins": [], "uninstalled": {}}
         return {**nothing, "models": models, "faults": [*problems, str(broken)], "warnings": []}
     speakers = speakers or discovered
+    with _noting(problems):
+        check_help(settings, brought_links(plugins_found()))
     with _noting(problems):
         # A fault of the settings alone is noted above.
         models |= {role: own.name for role, own in make_models(settings, speakers).roles.items()} if models else {}

@@ -37,7 +37,7 @@ from app.assistant.turn_player import TurnDependencies, TurnPlayer
 from app.assistant.turn_queue import TurnQueue
 from app.composition.breaker import guarded
 from app.composition.field_values import WrittenFields
-from app.composition.help_chain import check_help, make_help
+from app.composition.help_chain import brought_links, check_help, make_help
 from app.composition.history_search import search_history
 from app.composition.rankers import keep_beside
 from app.composition.served_tools import as_accepted, openers, tried, with_served_tools
@@ -146,16 +146,17 @@ async def open_parts(
         keep_beside(memory.storage.path)
         if remote and speakers is None:
             everyone = await stack.enter_async_context(_completed(settings, everyone, models))
+        services = await stack.enter_async_context(open_services(plugins_found(), memory, settings, models))
         yield Parts(
             settings=settings,
             speakers=everyone,
             watching=watching,
             memory=memory,
             models=models,
-            help=await make_help(settings, memory),
+            help=await make_help(settings, memory, services, plugins_found()),
             permissions=Permissions(settings.permissions),
             limits=settings.limits,
-            services=await stack.enter_async_context(open_services(plugins_found(), memory, settings, models)),
+            services=services,
         )
 
 
@@ -226,7 +227,7 @@ def discover_checked(settings: Settings, *, tools: bool = True) -> tuple[Speaker
         raise ContractError(silent[0])
     if tools:
         check_tools(speakers, complete=not openers(plugins()))
-    check_help(settings)
+    check_help(settings, brought_links(plugins_found()))
     speakers = observers.watched(speakers, watching)
     return speakers.with_defaults(settings.memory_forwarding, settings.silence), watching
 

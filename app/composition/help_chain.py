@@ -1,31 +1,41 @@
 """The chain of `assistant_help`, from the settings: the links that answer in the assistant's place."""
 
 import secrets
+from collections.abc import Callable, Collection, Mapping
 
 from langgraph.store.base import BaseStore
 
 from agents.errors import ConfigError
 from agents.memory import Memory
 from agents.models.factory import Endpoint, make_model
-from agents.sources.documents.index import DocumentIndex, index_file
-from agents.toolkit.help import DocumentLink, HelpChain, HelpLink, PageLink
+from agents.plugin import Plugin
+from agents.toolkit.help import HelpChain, HelpLink, PageLink
+from agents.toolkit.services import Services
 from app.help_links import OtherModel, PersonLink, Webhook
 from app.settings import Settings
 
 SALT = ("application", "help")
 EXAMPLE = "(see .env.example)"
+OWN = ("pages", "model", "webhook", "person")
+"""The names of the application's links."""
 
 
-async def make_help(settings: Settings, memory: Memory) -> HelpChain:
-    """Return the chain. Raises ConfigError: a link lacks a setting."""
-    check_help(settings)
+def brought_links(plug_ins: Mapping[str, Plugin]) -> dict[str, Callable[[Services], HelpLink]]:
+    """Return the makers of the links that plug-ins and dialogs bring, by name."""
+    return {name: make for plugin in plug_ins.values() for name, make in plugin.help.items()}
+
+
+async def make_help(
+    settings: Settings, memory: Memory, services: Services, plug_ins: Mapping[str, Plugin]
+) -> HelpChain:
+    """Return the chain. Raises ConfigError: a link is not known, or lacks a setting."""
+    brought = brought_links(plug_ins)
+    check_help(settings, brought)
     links: list[HelpLink] = []
     for name in settings.help_chain:
         match name:
             case "pages":
                 links.append(PageLink())
-            case "documents":
-                links.append(DocumentLink(DocumentIndex(index_file(memory.storage.path))))
             case "model":
                 links.append(model_link(settings))
             case "webhook":
@@ -35,11 +45,18 @@ async def make_help(settings: Settings, memory: Memory) -> HelpChain:
                 )
             case "person":
                 links.append(PersonLink(memory.notes, settings.notes_per_day))
+            case _ if name in brought:
+                links.append(brought[name](services))
     return HelpChain(links, settings.help_timeout)
 
 
-def check_help(settings: Settings) -> None:
-    """Check that the links have their settings. Raises ConfigError: a link lacks one."""
+def check_help(settings: Settings, brought: Collection[str]) -> None:
+    """Check the links; plug-ins have `brought` some. Raises ConfigError: one is not known, or lacks a setting."""
+    known = [*brought, *OWN]
+    # The part that brings a link of the default may be left out.
+    named = settings.help_chain if "help_chain" in settings.model_fields_set else ()
+    if strange := next((name for name in named if name not in known), None):
+        raise ConfigError(f"HELP_CHAIN: there is no link {strange!r}; there are: {', '.join(known)} {EXAMPLE}")
     if "model" in settings.help_chain:
         model_link(settings)
     if "webhook" in settings.help_chain and settings.help_webhook_url is None:

@@ -2,7 +2,8 @@
 
 from dialogs import Dialog
 from dialogs.research.command_line import command_line
-from dialogs.research.services import forget, known_sources, open_services, told_of_the_web
+from dialogs.research.index import DocumentIndex
+from dialogs.research.services import DocumentLink, forget, known_sources, open_services, told_of_the_web
 from dialogs.research.settings import ResearchSettings
 from dialogs.research.tools import search
 
@@ -14,6 +15,7 @@ dialog = Dialog(
     settings=ResearchSettings,
     services=open_services,
     command_line=command_line,
+    help={DocumentLink.name: lambda services: DocumentLink(services.get(DocumentIndex))},
     forget=forget,
     context_lines=known_sources,
     user_lines=told_of_the_web,

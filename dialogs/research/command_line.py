@@ -1,21 +1,96 @@
-"""`python -m app research`: the sources of searches, and the vectors of one's own documents."""
+"""`python -m app index` and `research`: one's own documents for searches, the sources, and the vectors."""
 
+import asyncio
+import sys
 from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from agents.command_line import CommandResult
 from agents.errors import UsageError
+from agents.language.text.clean import clean
 from agents.models.failures import cause_of
-from agents.toolkit.commands import services_of
+from agents.sources.documents.files import READERS
+from agents.toolkit.commands import installation_of, services_of
+from agents.toolkit.progress import progress_bar
 from dialogs.research import retrievers
+from dialogs.research.index import DocumentIndex, Report, index_folder, index_help
+from dialogs.research.index import remove as remove_folder
 from dialogs.research.settings import ResearchSettings
 from dialogs.research.vectors import Vectors
+from prompts import sentence
 
-command_line = typer.Typer(name="research", help="searches: which sources there are, and which of them are set up")
+FAILED = 1
+command_line = typer.Typer()
+documents = typer.Typer(name="index", help="Index your own documents for searches: add, list, remove.")
+searches = typer.Typer(name="research", help="searches: which sources there are, and which of them are set up")
+command_line.add_typer(documents)
+command_line.add_typer(searches)
+Added = Annotated[Path, typer.Argument(metavar="PATH", help=f"Read are: {' '.join(READERS)}.")]
+Removed = Annotated[str, typer.Argument(metavar="PATH", help="As it was added; help: our help pages.")]
+Url = Annotated[str, typer.Option(help="Where readers find the folder, such as https://docs.example/.")]
 
 
-@command_line.command()
+@documents.command()
+async def add(context: typer.Context, path: Added, *, url: Url = "") -> CommandResult:
+    """Index a folder, or a file; again: what has changed.
+
+    Raises:
+        UsageError: there is no such place, or it overlaps one that is indexed.
+    """
+    async with services_of(context, reads=True) as services:
+        report = await indexed(services.get(DocumentIndex), path, url)
+    for line in report.unreadable:
+        sys.stderr.write(f"python -m app: {clean(line)}\n")
+    facts = {"added": report.added, "unchanged": report.unchanged, "removed": report.removed}
+    lines = [_say(context, "indexed", path=path, unreadable=len(report.unreadable), **facts)]
+    if report.skipped:
+        kinds = ", ".join(f"{clean(kind)} {count}" for kind, count in sorted(report.skipped.items()))
+        lines.append(_say(context, "skipped", kinds=kinds))
+    return CommandResult(asdict(report), lines, FAILED if report.unreadable else 0)
+
+
+async def indexed(index: DocumentIndex, place: Path, url: str) -> Report:
+    """Index a place, and show the progress at a terminal. Raises as `index_folder`."""
+    with progress_bar() as advance:
+        # A thread leaves Ctrl-C and SIGTERM to the loop: the present file is finished, and all read files stay.
+        return await asyncio.to_thread(index_folder, index, place, url, advance)
+
+
+@documents.command("list")
+async def list_folders(context: typer.Context) -> CommandResult:
+    """List what is indexed."""
+    async with services_of(context, reads=True) as services:
+        index = services.get(DocumentIndex)
+        index_help(index)
+        folders = [asdict(folder) for folder in index.folders()]
+    lines = [_say(context, "indexed_folder", **folder) for folder in folders]
+    return CommandResult(folders, lines or [_say(context, "not_indexed")])
+
+
+@documents.command()
+async def remove(context: typer.Context, path: Removed) -> CommandResult:
+    """Take a folder, a file or help out of the index.
+
+    Raises:
+        UsageError: it is not indexed.
+    """
+    async with services_of(context, reads=True) as services:
+        index = services.get(DocumentIndex)
+        index_help(index)
+        if not remove_folder(index, path):
+            known = ", ".join(folder.path for folder in index.folders())
+            raise UsageError(_say(context, "no_folder", path=path, known=known))
+    return CommandResult({"removed": path}, [_say(context, "unindexed", path=path)])
+
+
+def _say(context: typer.Context, key: str, **facts: object) -> str:
+    return sentence("research/phrases", key, installation_of(context).lang, **facts)
+
+
+@searches.command()
 async def sources(context: typer.Context) -> CommandResult:
     """List the sources, what each needs, and the name under which it is searched."""
     async with services_of(context) as services:
@@ -29,7 +104,7 @@ async def sources(context: typer.Context) -> CommandResult:
     return CommandResult(rows, lines)
 
 
-@command_line.command()
+@searches.command()
 async def embed(context: typer.Context) -> CommandResult:
     """Have EMBEDDINGS_MODEL make vectors of the passages that are new in the index, and tell what it took.
 

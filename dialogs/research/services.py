@@ -1,5 +1,6 @@
 """The retrievers of SEARCH_SOURCES, as a service."""
 
+import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -7,12 +8,13 @@ from dataclasses import dataclass, field
 from langgraph.store.base import BaseStore
 
 from agents.memory import Memory
-from agents.sources.documents.index import DocumentIndex, index_file
 from agents.sources.web.fetcher import Fetcher
 from agents.toolkit.context import Context
+from agents.toolkit.help import HelpRequest, look_up
 from agents.toolkit.services import Services
 from dialogs.research import retrievers
 from dialogs.research.composites import Bounded, FirstOf, SearchCache, Together
+from dialogs.research.index import DocumentIndex, index_file
 from dialogs.research.retrievers import Retriever, RetrieverServices, Source
 from dialogs.research.search import listed
 from dialogs.research.settings import ResearchSettings, RetrieverPlan
@@ -33,6 +35,25 @@ class Retrievers:
     def reach_out(self) -> bool:
         """Whether one of them sends queries outside, such as to the web."""
         return any(each.reaches_out for each in self.by_name.values())
+
+
+@dataclass
+class DocumentLink:
+    """The link `documents` of HELP_CHAIN: look a question up in the documents that the operator has indexed."""
+
+    index: DocumentIndex
+    is_foreign: bool = False
+    """Whether a document, whose words may be somebody else's, has answered."""
+    name = "documents"
+    reaches_out = False
+
+    async def answer(self, question: HelpRequest) -> str | None:
+        """Return the passage with most of the question's words, and its place; None if our pages have as many."""
+        page = look_up(question.text, question.lang)
+        words = len(page.words) if page else 0
+        passage = await asyncio.to_thread(self.index.answering, question.text, question.lang, words)
+        self.is_foreign |= passage is not None
+        return f"{passage.title} ({passage.url})\n{passage.text}" if passage else None
 
 
 @asynccontextmanager
@@ -62,7 +83,7 @@ async def open_services(services: Services) -> AsyncIterator[Sequence[object]]:
                 plan.name: _built(plan, sources, retriever_services, settings, cache)
                 for plan in settings.search_sources
             }
-            yield [cache, Retrievers(built), *([vectors] if vectors else [])]
+            yield [cache, index, Retrievers(built), *([vectors] if vectors else [])]
         finally:
             index.close()
 

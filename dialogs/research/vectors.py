@@ -18,7 +18,7 @@ from langchain_core.embeddings import Embeddings
 from pydantic import SecretStr
 
 from agents.errors import ConfigError
-from agents.sources.documents.index import DocumentIndex, Passage
+from dialogs.research.index import DocumentIndex, Passage
 
 AT_ONCE = 64  # Passages in a request.
 LONGEST_QUERY = 2_000  # The most sent characters of a query.

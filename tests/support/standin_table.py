@@ -193,7 +193,7 @@ async def standin(path: Path, others: Models | None = None) -> AsyncIterator[Sta
         open_services(plugins_found(), memory) as services,
     ):
         graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
-        help = await make_help(Settings(_env_file=None), memory)
+        help = await make_help(Settings(_env_file=None), memory, services, plugins_found())
         rules = Models(default=Model("local:rules", RulesModel()))
         spoken = Languages("en", tuple(languages()))
         yield Standin(

@@ -9,10 +9,10 @@ import typer
 
 from agents.command_line import CommandResult, name_given
 from agents.memory.inbox import ThreadInfo
+from agents.toolkit.progress import progress_bar
 from agents.toolkit.speaker import Speakers
 from app.assistant.recording import Record
 from app.cli.invocation import Thread, given_text, language_given, results_alone, tell
-from app.cli.progress import progress_bar
 from app.composition import discover_checked, open_assistant, open_parts
 from app.plugins.lab import desk_commands, threads
 from app.plugins.lab.agent_file import read_agent

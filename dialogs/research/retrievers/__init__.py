@@ -12,9 +12,9 @@ from pydantic import SecretStr
 
 from agents.discovery import load_each
 from agents.errors import DialogSupervisorError
-from agents.sources.documents.index import DocumentIndex
 from agents.sources.web.fetcher import Fetcher, FetchError
 from dialogs.research.fields import address, day, text
+from dialogs.research.index import DocumentIndex
 from dialogs.research.vectors import Vectors
 from prompts import FALLBACK, sentence
 

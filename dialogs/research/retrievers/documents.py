@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 from dataclasses import dataclass, field
 
-from agents.sources.documents.index import HELP, index_help
+from dialogs.research.index import HELP, index_help
 from dialogs.research.retrievers import Base, FoundDocument, Results, SearchFailed, Source
 from prompts import translated
 

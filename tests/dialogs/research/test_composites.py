@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from agents.memory import open_memory
-from agents.sources.documents.index import DocumentIndex, index_folder
 from agents.sources.web.fetcher import Fetcher
 from dialogs.research.addresses import canonical
 from dialogs.research.composites import Bounded, FirstOf, SearchCache, Together, fused
+from dialogs.research.index import DocumentIndex, index_folder
 from dialogs.research.retrievers import FoundDocument, Image, Results, Retriever, RetrieverServices, SearchFailed
 from dialogs.research.retrievers.documents import Documents
 from dialogs.research.search import SearchRequest, collect, ranked

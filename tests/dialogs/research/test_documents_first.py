@@ -8,9 +8,9 @@ from agents.events import ToolEnd
 from agents.events.views import Notice
 from agents.models import Models
 from agents.models.factory import Endpoint, make_model
-from agents.sources.documents.index import DocumentIndex, index_file, index_folder
 from app.testing import Chat
 from app.testing.script import Call
+from dialogs.research.index import DocumentIndex, index_file, index_folder
 from prompts import phrase, sentence
 from tests.support.rules import RulesModel
 

@@ -10,10 +10,10 @@ from llmock.pytest_plugin import LLMock
 from pydantic import SecretStr
 
 from agents.errors import ConfigError
-from agents.sources.documents.index import DocumentIndex, index_file, index_folder
 from app.cli import command_line
 from app.testing import Chat
 from app.testing.script import Call
+from dialogs.research.index import DocumentIndex, index_file, index_folder
 from dialogs.research.settings import ResearchSettings, read_plans
 from dialogs.research.vectors import Vectors, embedding_model
 from tests.support.http_service import Answer, Service

@@ -13,11 +13,11 @@ from pydantic import SecretStr
 
 from agents.errors import ConfigError
 from agents.memory import open_memory
-from agents.sources.documents.index import DocumentIndex
 from agents.sources.web.fetcher import Fetcher
 from app.cli import command_line
 from app.settings import read
 from dialogs.research import retrievers
+from dialogs.research.index import DocumentIndex
 from dialogs.research.retrievers import FoundDocument, Image, Retriever, RetrieverServices, SearchFailed
 from dialogs.research.retrievers.web_research import best
 from dialogs.research.settings import ResearchSettings, read_plans

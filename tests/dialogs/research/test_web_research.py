@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from agents.sources.documents.index import DocumentIndex
 from agents.sources.web.fetcher import Fetcher
 from dialogs.research import retrievers
+from dialogs.research.index import DocumentIndex
 from dialogs.research.retrievers import Results, RetrieverServices, SearchFailed
 from tests.support.loopback import listening
 

@@ -14,9 +14,10 @@ import pytest
 
 from agents.errors import UsageError
 from agents.sources.documents.html import html_sections
-from agents.sources.documents.index import HELP, DocumentIndex, index_folder, index_help, remove
 from agents.sources.documents.markdown import markdown_sections, passages
-from app.cli import command_line, document_index
+from app.cli import command_line
+from dialogs.research.command_line import indexed
+from dialogs.research.index import HELP, DocumentIndex, index_folder, index_help, remove
 from prompts import languages
 from tests.support.pdf_file import pdf
 from tests.support.until import until
@@ -233,7 +234,6 @@ def test_the_command_adds_lists_and_removes(
     assert "is not indexed; these are: help" in capsys.readouterr().err
     (manual / "more" / "warranty.pdf").write_bytes(b"%PDF-1.4 broken")
     assert command_line.main(["index", "add", str(manual)]) == 1
-    assert not (tmp_path / "dialogs.db").exists()
 
 
 async def test_stopped_it_keeps_what_was_read_and_goes_on_from_there(
@@ -244,8 +244,6 @@ async def test_stopped_it_keeps_what_was_read_and_goes_on_from_there(
     folder.mkdir()
     for number in range(300):
         (folder / f"{number:03}.md").write_text(f"# Note {number}\n\nA text about number {number}.", "utf-8")
-    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{index.path.with_name('try.db')}")
-
     is_halfway, is_cancelled = threading.Event(), threading.Event()
 
     def contents(file: Path) -> bytes:
@@ -254,8 +252,8 @@ async def test_stopped_it_keeps_what_was_read_and_goes_on_from_there(
             is_cancelled.wait()
         return file.read_bytes()
 
-    monkeypatch.setattr("agents.sources.documents.index.contents", contents)
-    adding = asyncio.create_task(document_index.add(folder))
+    monkeypatch.setattr("dialogs.research.index.contents", contents)
+    adding = asyncio.create_task(indexed(index, folder, ""))
     await until(is_halfway.is_set)
     adding.cancel()
     with pytest.raises(asyncio.CancelledError):

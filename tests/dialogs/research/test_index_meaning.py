@@ -1,14 +1,11 @@
 """The meaning of a query: slips of typing, synonyms, the language of the question, a watched folder."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
 
 from agents.language.text.stems import is_slip
-from agents.sources.documents.index import HELP, DocumentIndex, index_folder
-from app.cli import document_index
-from tests.support.until import until
+from dialogs.research.index import DocumentIndex, index_folder
 
 
 @pytest.fixture
@@ -100,34 +97,3 @@ def test_synonyms_of_ones_own(index: DocumentIndex, tmp_path: Path) -> None:
     assert found(index, "uninstall an app") == []
     words.mkdir()
     assert found(index, "postfix")[0] == "en/mail.txt"
-
-
-async def test_a_folder_is_watched(
-    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """New, changed and deleted files count without a further command; without a change nothing is read."""
-    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/watched.db")
-    monkeypatch.setenv("APP_LANG", "en")
-    index = DocumentIndex(tmp_path / "watched.documents.db")
-    watching = asyncio.create_task(document_index.watch(folder, url="https://docs.example/", every=0.02))
-
-    async def until_found(query: str, urls: list[str]) -> None:
-        await until(lambda: found(index, query) == urls)
-
-    await until_found("принтер", ["https://docs.example/ru/print.txt"])
-    (folder / "en" / "news.md").write_text("# News\n\nA walrus came.", "utf-8")
-    await until_found("walrus", ["https://docs.example/en/news.md#news"])
-    (folder / "en" / "news.md").unlink()
-    await until_found("walrus", [])
-    printed = list[str]()
-
-    def are_told() -> bool:
-        printed.append(capsys.readouterr().out)
-        return "".join(printed).count("read, ") >= 3
-
-    await until(are_told)
-    watching.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await watching
-    assert "".join(printed).count("read, ") == 3
-    assert HELP not in [place.path for place in index.folders()]

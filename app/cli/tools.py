@@ -1,14 +1,7 @@
-"""`tools`: list the tools, show one, try one, edit its card without touching the other lines of the file."""
+"""`tools`: list the tools, show one, try one."""
 
-import asyncio
-import os
-import shlex
-import signal
-import sys
-import tempfile
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,19 +11,18 @@ from agents.errors import ConfigError, UsageError
 from agents.language.text.clean import clean
 from agents.toolkit.questions import worded
 from agents.toolkit.speaker import Speakers
-from app.cli.invocation import DEFAULT_THREAD, Lang, language_given, tell
+from app.cli.invocation import DEFAULT_THREAD, Lang, tell
 from app.cli.tool_trial import Finding, Trial, tried, typed
 from app.composition import check_tools, discover, open_parts, plugins_found
 from app.composition.served_tools import accept as accept_description
 from app.composition.served_tools import openers, with_served_tools
 from app.presentation.listing import card_lines, tool_lines
 from app.presentation.texts import say
-from app.presentation.tool_card import HAND_OVER, Owned, ToolCard, cards, changed_card, owned_tools, slots, write_card
+from app.presentation.tool_card import HAND_OVER, Owned, ToolCard, cards, owned_tools
 from app.process.exit_codes import FAILED
 from app.process.logs import log_on_stderr
-from app.process.tasks import on_signal
 from app.settings import Settings, read_settings
-from prompts import card_file, languages
+from prompts import languages
 
 application = typer.Typer(name="tools")
 ToolName = Annotated[str, typer.Argument(metavar="NAME", help="The tool's.")]
@@ -39,14 +31,11 @@ Pairs = Annotated[
 ]  # fmt: skip
 InNameOf = Annotated[str, typer.Option("--user", callback=name_given, help="In whose name.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Let it write.")]
-CardLang = Annotated[str, typer.Option(callback=language_given, help="The card's language.")]
-Description = Annotated[str | None, typer.Option(metavar="TEXT", help="What a model is told.")]
-Example = Annotated[list[str], typer.Option(metavar="TEXT", help="What people say.")]
 
 
 @application.callback(invoke_without_command=True)
 def tools(context: typer.Context) -> Awaitable[CommandResult] | None:
-    """List the tools; show one, try one, edit its card."""
+    """List the tools; show one, try one."""
     return None if context.invoked_subcommand else list_tools()
 
 
@@ -116,36 +105,6 @@ async def accept(name: ToolName) -> CommandResult:
     return CommandResult({"accepted": name}, [say("tools.accepted", settings.app_lang, tool=name)])
 
 
-@application.command()
-async def edit(
-    name: ToolName,
-    *,
-    lang: CardLang,
-    description: Description = None,
-    add_example: Example = [],  # noqa: B006
-    remove_example: Example = [],  # noqa: B006
-) -> None:
-    """Change a card's texts; without options in your editor."""
-    settings = read_settings()
-    async with _everyone(settings, name) as (speakers, _):
-        owners = _owners(name, speakers, settings.app_lang)
-    path, parameters = card_file(name, lang), slots(owners)
-    try:
-        before = path.read_text("utf-8") if path.exists() else ""
-        if description is not None or add_example or remove_example:
-            is_written = write_card(
-                path, before, changed_card(before, description, add_example, remove_example), parameters
-            )
-        elif sys.stdin.isatty() and sys.stdout.isatty():
-            is_written = await _edit_by_hand(path, before, parameters)
-        else:
-            raise UsageError(say("tools.no_change", settings.app_lang))
-    except (OSError, UnicodeDecodeError) as fault:
-        raise ConfigError(f"{path}: {fault}") from None
-    key = "tools.written" if is_written else "tools.unchanged"
-    sys.stdout.write(say(key, settings.app_lang, path=path) + "\n")
-
-
 @asynccontextmanager
 async def _everyone(settings: Settings, name: str = "") -> AsyncIterator[tuple[Speakers, bool]]:
     """Yield all speakers and whether they have all tools; for the name of a local tool no service is opened.
@@ -182,28 +141,3 @@ def _finding_lines(finding: Finding, lang: str) -> list[str]:
     numbers = [f"{kind} {number} = {meant}" for kind, number, meant in pairs if number.isdecimal()]
     parts = [part for part in (finding.object, on_screen, "\n".join(numbers)) if part]
     return [clean("\n\n".join(parts))]
-
-
-async def _edit_by_hand(path: Path, before: str, parameters: Sequence[str]) -> bool:
-    """Let a person change a card in their editor; return False if it is unchanged. A failure keeps the draft."""
-    command = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-    if not command:
-        raise UsageError("set EDITOR, or say what to change (see --help)")
-    handle, name = tempfile.mkstemp(prefix=f"{path.stem}-", suffix=".md")
-    with os.fdopen(handle, "w", encoding="utf-8") as draft:
-        draft.write(before)
-    try:
-        # Ctrl-C is for the editor, and must not end the command that waits for it.
-        with on_signal(signal.SIGINT, lambda: None):
-            code = await (await asyncio.create_subprocess_exec(*shlex.split(command), name)).wait()
-        if code:
-            raise UsageError(f"{command} ended with code {code}")
-        return _write_draft(Path(name), path, before, parameters)
-    except (OSError, ValueError) as fault:
-        raise UsageError(f"{fault} (your draft: {name})") from None
-
-
-def _write_draft(draft: Path, path: Path, before: str, parameters: Sequence[str]) -> bool:
-    is_written = write_card(path, before, draft.read_text("utf-8"), parameters)
-    draft.unlink()
-    return is_written

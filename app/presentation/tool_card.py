@@ -24,8 +24,7 @@ from agents.toolkit.traits import Traits, traits_of
 from app.extensions import plugins
 from app.presentation.text_files import of_forms, paths, unasked, unreadable
 from app.presentation.texts import say
-from app.process.files import replace_file
-from prompts import FALLBACK, PromptError, card, card_file, carded, files, lacking, named, prompt, read_text, translated
+from prompts import FALLBACK, PromptError, card_file, carded, files, lacking, named, prompt, read_text, translated
 
 PLAIN_TRAITS = (
     *("effect", "repeatable", "transaction", "permission"),
@@ -182,45 +181,6 @@ def text_faults(text: str, allowed: Sequence[str], lang: str = FALLBACK) -> list
     same = Counter(" ".join(example.casefold().split()) for example in examples)
     faults += [say("card.twice", lang, example=it, count=count) for it, count in same.items() if count > 1]
     return faults + [fault for example in examples for fault in _of_example(example, allowed, lang)]
-
-
-def changed_card(
-    text: str, description: str | None = None, added: Sequence[str] = (), removed: Sequence[str] = ()
-) -> str:
-    """Return a card's text with another description (None: the same), fewer and more examples.
-
-    Raises:
-        UsageError: a line of the description is an example, or an example to remove does not exist.
-    """
-    if description and re.search("^ *-", description, re.MULTILINE):
-        raise UsageError("no line of a description may begin with a dash: such a line is an example")
-    lines = [line.rstrip() for line in text.splitlines()]
-    for example in removed:
-        if (line := f"- {example.strip()}") not in lines:
-            raise UsageError(f"there is no example {example!r}")
-        lines.remove(line)
-    if description is not None:
-        examples = [line for line in lines if line.startswith("- ")]
-        lines = [*description.strip().splitlines(), "", *examples]
-    if added and lines and lines[-1] and not lines[-1].startswith("- "):
-        lines.append("")
-    lines += [f"- {' '.join(example.split())}" for example in added]
-    return "".join(f"{line}\n" for line in lines)
-
-
-def write_card(path: Path, before: str, after: str, parameters: Sequence[str]) -> bool:
-    """Write a card; return False if its text is the same as before. Its examples may have the parameters in braces.
-
-    Raises:
-        UsageError: the text is no card; nothing is written.
-    """
-    if after == before:
-        return False
-    check_card(after, parameters)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, after)
-    card.cache_clear()
-    return True
 
 
 def _of_example(example: str, allowed: Sequence[str], lang: str) -> Iterator[str]:

@@ -14,19 +14,19 @@ from agents.conversation.gate import trained_gate
 from agents.errors import UsageError
 from app.cli.invocation import Lang, OptionalThread, tell
 from app.composition import load_thresholds, open_assistant
-from app.plugins.lab.cards import cards_of, queries_of
+from app.plugins.lab.cards import cards_of, queries_of, with_examples
 from app.plugins.lab.desk import Desk, ExportForm, sitting
 from app.plugins.lab.desk_export import jsonl_of
 from app.plugins.lab.desk_session import DeskCall, DeskSession, DeskTurn
 from app.plugins.lab.folder import lab_folder
 from app.plugins.lab.forms import from_json
 from app.plugins.lab.lessons import figures, lessons_of, new_examples
+from app.plugins.lab.live_texts import live_file, make_live
 from app.plugins.lab.threads import desk_from
 from app.presentation.listing import table_of
-from app.presentation.tool_card import changed_card, owned_tools, slots, write_card
+from app.security.audit import login
 from app.settings import read_settings
 from app.yaml_file import validated
-from prompts import card_file
 
 BACK = "/back"
 application = typer.Typer(name="desk", help="Play the model yourself; what you do becomes training data and a test.")
@@ -81,12 +81,12 @@ async def teach(
     async with open_assistant(read_settings(), remote=False, reads=True) as assistant:
         speakers, gate = assistant.speakers, trained_gate(await load_thresholds(assistant.memory.store))
         rows = figures(speakers, lessons, await queries_of(assistant, lab_folder()), gate)
-    owned, new = owned_tools(speakers), new_examples(cards_of(speakers), lessons)
+    new = new_examples(cards_of(speakers), lessons)
     lines = [f"+ {tool} ({lang}): {text}" for (tool, lang), texts in new.items() for text in texts]
     for (tool, lang), texts in new.items() if apply else ():
-        path = card_file(tool, lang)
-        before = path.read_text("utf-8") if path.exists() else ""
-        write_card(path, before, changed_card(before, added=texts), slots(owned[tool]))
+        path = live_file("card", tool, lang)
+        text = with_examples(path.read_text("utf-8") if path.exists() else "", texts)
+        make_live(lab_folder(), speakers, "card", tool, lang, text, login())
     return CommandResult({"examples": lines, "figures": rows}, [*lines, *table_of(rows)])
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from prompts import card, card_file, languages
+from prompts import card, languages
 from tests.support.tools_command import Captured, run
 
 pytestmark = pytest.mark.needs("planner", "profile")
@@ -43,18 +43,9 @@ def test_a_tool_is_shown_whole(capsys: Captured) -> None:
         (["try", "delete_todos"], "needs numbers"),
         (["try", "export_profile", "format=xml"], "'markdown' or 'json'"),
         (["show", "nothing"], "'nothing'"),
-        (["edit", "nothing", "--lang", "en"], "'nothing'"),
-        (["edit", "add_todos", "--lang", "qq"], "qq"),
-        (["edit", "add_todos", "--lang", "en"], "$EDITOR"),
-        (["edit", "add_todos", "--lang", "en", "--add-example", "add {thing}"], "{thing}"),
-        (["edit", "add_todos", "--lang", "en", "--add-example", "Add {items}"], "2 times"),
-        (["edit", "add_todos", "--lang", "en", "--remove-example", "sing"], "no example 'sing'"),
-        (["edit", "add_todos", "--lang", "en", "--description", "Add.\n- add it"], "dash"),
         (["dance"], "dance"),
     ],
 )
 def test_a_fault_of_the_caller_is_one_line(capsys: Captured, arguments: list[str], word: str) -> None:
-    """Unknown tools, wrong arguments and cards that would break a rule are told in one line, with exit 2."""
-    before = card_file("add_todos", "en").read_bytes()
-    assert word.replace("$EDITOR", "editor") in run(capsys, *arguments, code=2)
-    assert card_file("add_todos", "en").read_bytes() == before
+    """Unknown tools and wrong arguments are told in one line, with exit 2."""
+    assert word in run(capsys, *arguments, code=2)

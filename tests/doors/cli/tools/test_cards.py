@@ -1,0 +1,28 @@
+"""Cards that were edited: what `check` says of them."""
+
+import pytest
+
+from app.cli import command_line
+from prompts import card_file
+from tests.support.tools_command import Captured
+
+
+@pytest.mark.needs("standin")
+def test_a_card_may_be_left_without_examples(capsys: Captured) -> None:
+    """The application starts without them; `check` gives a warning, apart from the faults, and does not fail."""
+    card_file("abilities", "en").write_text("Tell.\n\n", "utf-8")
+    warning = "prompts/en/cards/abilities.md: the card has no example of a request"
+    assert command_line.main(["check"]) == 0
+    assert f"Warnings\n  {warning}\n\nNo faults." in capsys.readouterr().out
+
+
+@pytest.mark.needs("standin")
+def test_a_broken_card_is_named_before_anything_runs(capsys: Captured) -> None:
+    """`check` fails, and a conversation does not begin, with one line that names the file and the rule."""
+    card_file("abilities", "en").write_text("- help\n- help\n", "utf-8")
+    assert command_line.main(["check"]) == 2
+    assert "prompts/en/cards/abilities.md: the example 'help' is there 2 times" in capsys.readouterr().out
+    for command in (["ask", "hi"], ["tools", "try", "abilities"]):
+        assert command_line.main(command) == 2
+        output = "python -m app: prompts/en/cards/abilities.md: the example 'help' is there 2 times\n"
+        assert capsys.readouterr() == ("", output)

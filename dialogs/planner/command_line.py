@@ -15,7 +15,6 @@ import typer
 from agents.command_line import CommandResult
 from agents.errors import UsageError
 from agents.language.schedule import Moment
-from agents.language.schedule.wording import worded
 from agents.memory import Memory
 from agents.memory.preferences import zone_of_user
 from agents.memory.undo_log import ToolWrite
@@ -23,6 +22,7 @@ from agents.sources.documents.files import Unreadable, contents
 from agents.toolkit.commands import installation_of, services_of
 from dialogs.planner.calendar_file import CalendarEntry, calendar, entries, uid_of
 from dialogs.planner.records import IMPORTED, OTHERS, Reminder
+from dialogs.planner.repeat_wording import worded
 from dialogs.planner.store import Reminders
 from dialogs.planner.tools.reminder_list import REMINDERS
 from dialogs.planner.tools.reminders import add_reminder

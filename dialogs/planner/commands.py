@@ -3,12 +3,12 @@
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 
-from agents.language.schedule.wording import worded
 from agents.memory import Memory
 from agents.plugin import Section
 from agents.toolkit.commands import CommandCall, SlashCommand
 from agents.toolkit.services import Services
 from dialogs.planner.agenda import stored_todos
+from dialogs.planner.repeat_wording import worded
 from dialogs.planner.store import Reminders
 from dialogs.planner.wording import said
 

@@ -6,8 +6,8 @@ from typing import Literal, get_args
 from zoneinfo import ZoneInfo
 
 from agents.language.schedule import Moment, Repeat
-from agents.language.schedule.wording import worded
 from agents.state.speaker_state import Json
+from dialogs.planner.repeat_wording import worded
 from dialogs.planner.wording import said
 
 Kind = Literal["reminder", "alarm", "timer", "day"]

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from agents.language.schedule import Moment, Repeat, calendar, later, on_the_clock
 from agents.language.schedule.grammar import UNITS, Amount, Pieces, only_pieces, read, words
 from agents.language.schedule.parser import amount_of, meant, moment
-from agents.language.schedule.series import at_time, by_rule, in_zone
+from dialogs.planner.series import at_time, by_rule, in_zone
 
 
 def moved(

@@ -8,7 +8,6 @@ from langchain_core.tools import tool
 from pydantic import Field
 
 from agents.events.views import Day
-from agents.language.schedule.parser import PlannedItem, items
 from agents.language.schedule.period import day_of, period
 from agents.language.schedule.wording import clock, worded_instant
 from agents.language.text.vocabulary import listening, vocabulary
@@ -17,6 +16,7 @@ from agents.toolkit import Answer, Refused, Runtime, result, traits
 from agents.toolkit.context import present, tells_of_others, zone_of
 from agents.toolkit.undo import SETTINGS, enter_setting
 from dialogs.planner.agenda import TODAY, Agenda
+from dialogs.planner.day_plan import PlannedItem, items
 from dialogs.planner.reschedule import rezoned
 from dialogs.planner.store import Reminders
 from dialogs.planner.tools.kept_lists import When

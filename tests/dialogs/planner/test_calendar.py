@@ -12,13 +12,13 @@ import pytest
 
 from agents.events import Interrupt
 from agents.language.schedule.parser import moment
-from agents.language.schedule.series import without_next
 from agents.memory.undo_log import Changes, ToolWrite, UndoLog
 from app.cli import command_line
 from app.testing import Chat
 from app.testing.script import Call
 from dialogs.planner.calendar_file import entries
 from dialogs.planner.records import OTHERS, Reminder
+from dialogs.planner.series import without_next
 from dialogs.planner.store import Reminders
 from tests.dialogs.planner.room import open_reminders
 

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from agents.language.schedule.parser import moment
-from agents.language.schedule.wording import worded
+from dialogs.planner.repeat_wording import worded
 from dialogs.planner.reschedule import moved
 
 BERLIN = ZoneInfo("Europe/Berlin")

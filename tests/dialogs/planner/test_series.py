@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from agents.language.schedule import STEPS, Moment
 from agents.language.schedule.calendar import WEEKDAYS
 from agents.language.schedule.parser import moment
-from agents.language.schedule.series import without_next
 from app.testing import Chat
 from app.testing.script import Call
 from dialogs.planner.calendar_file import entries
 from dialogs.planner.records import Reminder, timing
 from dialogs.planner.reschedule import moved, rezoned
+from dialogs.planner.series import without_next
 from dialogs.planner.store import Reminders
 from tests.dialogs.planner.test_calendar import event, file
 from tests.dialogs.planner.test_kinds import answers

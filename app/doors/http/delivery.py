@@ -70,7 +70,7 @@ class Pieces(StreamingResponse):
     async def stream_response(self, send: Send) -> None:
         """Send the pieces."""
         pieces = aiter(self.body_iterator)
-        first = await anext(pieces)
+        first = await anext(pieces, b"")
 
         async def all_pieces() -> AsyncIterator[str | bytes | memoryview]:
             yield first

@@ -176,6 +176,7 @@ async def test_a_client_that_comes_back_after_a_restart(
     async with served(assistant) as url, httpx.AsyncClient(base_url=url, timeout=300) as restarted:
         rest = await streamed(restarted, TURNS, body, last_event_id=str(before[-1]["seq"]))
         end = await streamed(restarted, TURNS, body, last_event_id=str(rest[-2]["seq"]))
+        assert await streamed(restarted, TURNS, body, last_event_id=str(end[-1]["seq"])) == []
     assert [event["text"] for event in rest if event["type"] == "message"] == ["One two three four"]
     assert end == rest[-1:]
 

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, TypeVar
 
 from langchain_core.tools import BaseTool
-from mcp.types import CallToolResult, EmbeddedResource, Tool
+from mcp.types import CallToolResult, ContentBlock, EmbeddedResource, ResourceLink, Tool
 
 from agents.errors import ConfigError
 from agents.language.identifiers import MARK, Schema, resolved
@@ -141,9 +141,15 @@ def _parsed(text: str) -> object:
 
 
 def _words(answer: CallToolResult) -> str:
-    """Return the texts of an answer, and the kinds of its other parts."""
-    blocks = [block.resource if isinstance(block, EmbeddedResource) else block for block in answer.content]
-    return "\n".join(getattr(block, "text", f"({getattr(block, 'type', 'file')})") for block in blocks)
+    """Return the texts and links of an answer, and the kinds of its other parts."""
+    return "\n".join(map(_worded, answer.content))
+
+
+def _worded(block: ContentBlock) -> str:
+    if isinstance(block, ResourceLink):
+        return f"{block.title or block.name}: {block.uri}"
+    part = block.resource if isinstance(block, EmbeddedResource) else block
+    return str(getattr(part, "text", f"({getattr(part, 'type', 'file')})"))
 
 
 def trimmed(tool: Tool) -> Tool:
@@ -168,11 +174,12 @@ def fingerprint(tool: Tool, spec: ServerTool) -> str:
     return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
 
 
-def _schema(schema: Schema) -> object:
+def _schema(schema: Schema) -> Schema:
     trimmed = _trimmed(schema, DEEPEST)
     if len(json.dumps(trimmed, ensure_ascii=False)) > LARGEST_SCHEMA:
         raise ValueError(f"its schema has more than {LARGEST_SCHEMA} characters")
-    return trimmed
+    # A model that holds itself is a reference at the top; its properties are looked for there.
+    return resolved(trimmed, trimmed if isinstance(trimmed, Mapping) else {})
 
 
 def _trimmed(schema: object, left: int) -> object:

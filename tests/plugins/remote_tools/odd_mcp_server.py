@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
+from pydantic import AnyUrl
 
 
 class Odd(NamedTuple):
@@ -122,6 +123,7 @@ TOOLS = {
         {"type": "object", "properties": {"first": {"$ref": "#/$defs/node"}}, "$defs": {"node": NODE}},
         {"first": {"name": "a", "next": {"name": "b", "next": {"name": "c", "next": {"name": "d"}}}}},
     ),
+    "holds_itself": Odd({"$ref": "#/$defs/node", "$defs": {"node": NODE}}, {"name": "a", "next": {"name": "b"}}),
     "lost": taking({"a": 1}, a={"$ref": "#/$defs/nowhere"}, b={"$ref": "http://elsewhere.example/schema"}),
     "circle": Odd(
         {
@@ -180,10 +182,11 @@ async def serve(log: Path) -> None:
         ]
 
     @server.call_tool(validate_input=False)  # type: ignore[untyped-decorator]
-    async def called(name: str, args: dict[str, Any]) -> list[types.TextContent]:
+    async def called(name: str, args: dict[str, Any]) -> list[types.ContentBlock]:
         with log.open("a", encoding="utf-8") as lines:
             lines.write(json.dumps([name, args]) + "\n")
-        return [types.TextContent(type="text", text="done")]
+        link = types.ResourceLink(type="resource_link", name="receipt", uri=AnyUrl("https://shop.example/1"))
+        return [types.TextContent(type="text", text="done"), link]
 
     async with stdio_server() as (reader, writer):
         await server.run(reader, writer, server.create_initialization_options())

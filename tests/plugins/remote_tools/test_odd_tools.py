@@ -103,6 +103,7 @@ async def test_a_shelved_tool_is_called_with_the_right_arguments(
         mock.add(Reply(tool_calls=tuple(calls)), Reply(text="All done."))
         await chat.says("go on")
     assert arrived(log) == [[name, SHOWN[name].args] for name in named]
+    assert json.dumps(mock.requests[-1].body).count("receipt: https://shop.example/1") == len(named)
     assert [wrong for record in mock.requests for wrong in tool_dialects.gemini(record.body)] == []
 
 

@@ -27,7 +27,7 @@ from prompts import phrase
 HAND_BACK = "hand_back"
 FILL_FORM = "fill_form"
 ASK = "ask_user"
-UNREAD: Any = SkipValidation, PlainSerializer(lambda value: value)  # The value as the model gave it; `fill` reads it.
+UNREAD: Any = PlainSerializer(lambda value: value), SkipValidation  # The value as the model gave it; `fill` reads it.
 NAMES_USER = "names_user"
 """Marks, in `json_schema_extra`, the field of a remembered form that has the user's name."""
 
@@ -86,7 +86,8 @@ def form_tool(form: type[BaseModel]) -> BaseTool:
         lang = runtime.state["lang"]
         new = runtime.context.fitting(form, runtime.state.get("speaker", ""), lang, new)
         try:
-            filled = form.model_validate({**runtime.state["form"], **new}).model_dump(mode="json")
+            everything = {**runtime.state["form"], **new}
+            filled = form.model_validate(everything, by_alias=True, by_name=True).model_dump(mode="json")
         except ValidationError as wrong:
             raise Misused("; ".join(f"{name}: {why}" for name, why in misfits(form, wrong, lang).items())) from None
         await entered(runtime, FORM, form_changes(runtime, {name: filled[name] for name in new}))
@@ -114,7 +115,7 @@ def revise(form: type[BaseModel], values: Mapping[str, object]) -> dict[str, obj
     accepted: dict[str, object] = {}
     for name, value in values.items():
         try:
-            form.model_validate({**accepted, name: value}, extra="forbid")
+            form.model_validate({**accepted, name: value}, extra="forbid", by_alias=True, by_name=True)
         except ValidationError as error:
             if any(problem["loc"][:1] == (name,) for problem in error.errors()):
                 continue

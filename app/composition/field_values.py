@@ -42,7 +42,7 @@ class WrittenFields(FieldReader):
 def _fitting(value: object, annotation: object, names: Names, lang: str, now: datetime) -> object:
     """Return a value in the kind of its field; an unknown value stays as it is, and the form refuses it."""
     kinds = {annotation, *get_args(annotation)} - {NoneType}
-    if entries := next((kind for kind in kinds if get_origin(kind) is list), None):
+    if entries := next((kind for kind in kinds if get_origin(kind) in (list, set, frozenset)), None):
         parts = [part.strip() for part in _BETWEEN.split(value) if part.strip()] if isinstance(value, str) else value
         kind = next(iter(get_args(entries)), str)
         return [_fitting(part, kind, names, lang, now) for part in parts] if isinstance(parts, list) else value

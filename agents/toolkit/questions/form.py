@@ -25,7 +25,7 @@ LONGEST_FORM = 4_000
 LONGEST_REASON = 300
 """Characters of one reason."""
 Fitting = Callable[[Json], Json]
-EMPTY: Sequence[object] = (None, "", [], {})
+EMPTY: Sequence[object] = (None, "", [], {}, set())
 MOST_VALUES = 20
 """The most permitted values to name."""
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
 
 from agents.events import Event
-from agents.language.text.clean import clean
+from agents.language.text.clean import clean, whole
 
 LOG = logging.getLogger(__name__)
 MOST_ENTRIES = 50
@@ -51,7 +51,9 @@ class View(Event, type="view"):
             problems = "; ".join(f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in wrong.errors())
             raise Unshowable(f"not a {cls.kind} view: {problems}") from None
         body = view.body()
-        if any(len(text) > cls.longest for text in _texts(body)):
+        if whole(texts := _texts(body)) != texts:
+            view = make({name: whole(value) for name, value in body.items() if name in cls.model_fields})
+        if any(len(text) > cls.longest for text in texts):
             raise Unshowable(f"a {cls.kind} view has a text of more than {cls.longest} characters")
         if any(not is_web(entry["url"]) for entry in linked(body)):
             raise Unshowable(f"a {cls.kind} view may only link to http and https addresses")

@@ -1,10 +1,11 @@
 """The records of inbox and transcript: received messages, lines that were said, and their users."""
 
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from agents.language.text.clean import whole
 
 Status = Literal["done", "failed", "interrupted"]
 UNASKED = "unasked"
@@ -84,7 +85,7 @@ class RecentThread:
 
 def storable(text: str) -> str:
     """Return `text` fit for storage: NUL dropped, lone surrogates replaced by U+FFFD."""
-    return re.sub("[\ud800-\udfff]", "\ufffd", text.replace("\0", ""))
+    return str(whole(text))
 
 
 def now_ms() -> int:

@@ -15,6 +15,7 @@ from functools import cache
 import regex
 
 from agents.errors import GarbledReply
+from agents.language.text.clean import whole
 from agents.models.text_calls import Offer, TextCall, any_of, forms, value_at
 
 ECHO = 40
@@ -112,7 +113,7 @@ class AnswerText:
 
     def feed(self, piece: str) -> str:
         """Take a piece; return the text for the user. Raises GarbledReply: an unsound call, or our own instructions."""
-        shown: list[str] = []
+        shown, piece = list[str](), whole(piece)
         for start in range(0, len(piece), STEP):
             self._buffer += piece[start : start + STEP]
             shown.append(self._read(is_last=False))

@@ -15,6 +15,7 @@ from pydantic_core import to_jsonable_python
 
 from agents.events.views import MOST_ENTRIES, CardList, Entry, View, is_web
 from agents.language.identifiers import Schema
+from agents.language.text.clean import whole
 from agents.toolkit.questions import wanted
 from prompts import phrase
 
@@ -35,6 +36,10 @@ class Option:
     detail: str = ""
     id: str = ""
     facts: Mapping[str, float | str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("label", "detail", "id"):
+            object.__setattr__(self, name, whole(getattr(self, name)))
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,7 @@ class Question:
     """Whether the client runs it before it is given another call."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "prompt", whole(self.prompt))
         if len(self.options) > MOST_ENTRIES:
             raise ValueError(f"a choice has {MOST_ENTRIES} options at most")
         if any(not isinstance(text, str) for option in self.options for text in (option.label, option.id)):
@@ -160,7 +166,7 @@ def taken(option: Option) -> object:
 
 def written(plain: object, longest: int = LONGEST_OBJECT) -> str:
     """Write an object for the model: compact JSON, the same for the same object; a long one is cut and says so."""
-    text = plain if isinstance(plain, str) else in_json(plain)
+    text: str = whole(plain if isinstance(plain, str) else in_json(plain))
     return text if len(text) <= longest else f"{text[:longest]}… ({len(text) - longest} more characters were left out)"
 
 
@@ -174,7 +180,7 @@ def jsonable(object: object) -> object:
 
     Raises ValueError if it has no JSON form.
     """
-    return to_jsonable_python(object, inf_nan_mode="strings")
+    return whole(to_jsonable_python(object, inf_nan_mode="strings"))
 
 
 def schema_of(stated: type[BaseModel] | Schema | None) -> Schema:

@@ -10,7 +10,7 @@ import json
 import logging
 import pickle
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
@@ -92,6 +92,8 @@ def _in_json(tool: BaseTool, body: Body) -> Body:
         except _AskedWithin:
             LOG.error("tool %s interrupts within a graph of its own, which cannot go on with the answer", tool.name)
             raise Failed from None
+        if isinstance(answer, AsyncIterator):
+            answer = [part async for part in answer]
         if tool.response_format == "content":
             return _text(answer, declared=declared)
         if isinstance(answer, tuple) and len(answer) == 2:

@@ -23,6 +23,7 @@ from agents.events import PrivateMessage
 from agents.events.views import MOST_ENTRIES, Notice
 from agents.hooks import around
 from agents.language.identifiers import AliasError
+from agents.language.text.clean import whole
 from agents.state.message_notes import notes
 from agents.state.speaker_state import Json
 from agents.toolkit.call import AroundToolCall, Execute, RunningCall, ToolReply, message_of, refuse_repeated, started
@@ -257,9 +258,10 @@ async def wording(request: ToolCallRequest, handler: Execute) -> ToolReply:
     if result.object is not None and message.status != "error":
         hidden = state["aliases"].hide(result.object, schema_of(traits.result), lambda: _told(request, result))
         message.content = written(hidden)
-    elif isinstance(message.content, str) or not message.content:
+    else:
         # LangChain makes a text of no parts out of an empty list.
-        message.content = written(message.content)
+        is_text = isinstance(message.content, str) or not message.content
+        message.content = written(message.content) if is_text else whole(message.content)
     return reply
 
 

@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import Mapping
+from typing import Any
 
 # A string of the terminal (title, clipboard, link) goes together with its payload, up to the end of its line.
 _SEQUENCES = re.compile(
@@ -28,6 +30,7 @@ _HONEST = (
 )
 _UNSEEN = re.compile(f"({_HONEST})|[{UNSEEN}]")
 _BREAKS = re.compile("\r\n|[\u2028\u2029]")
+_HALVES = re.compile("[\ud800-\udfff]")
 _RAW_IN_JSON = re.compile(f"[\x7f-\x9f{UNSEEN}\u2028\u2029\ud800-\udfff]")
 
 
@@ -36,6 +39,15 @@ def clean(text: str) -> str:
     nobody sees."""
     visible = _UNSEEN.sub(lambda match: match[1] or "", _BREAKS.sub("\n", text))
     return _CONTROLS.sub("", _SEQUENCES.sub("", visible))
+
+
+def whole(data: Any) -> Any:
+    """Return plain data with texts that any file and database takes: NUL is dropped, half a character is U+FFFD."""
+    if isinstance(data, str):
+        return _HALVES.sub("\ufffd", data.replace("\0", ""))
+    if isinstance(data, Mapping):
+        return {whole(name): whole(value) for name, value in data.items()}
+    return [*map(whole, data)] if isinstance(data, list | tuple) else data
 
 
 def safe_json(data: object, *, indent: int | None = None) -> str:

@@ -22,6 +22,7 @@ from langgraph.types import Command, StateSnapshot, StreamMode
 
 from agents.conversation.prompt import with_contents
 from agents.errors import ContractError, GarbledReply, ModelUnavailable
+from agents.language.text.clean import whole
 from agents.language.text.vocabulary import says
 from agents.memory.checkpointer import WITHIN, Saver
 from agents.memory.undo_log import ToolWrite
@@ -222,7 +223,7 @@ class AgentRun:
         for waiting in snapshot.interrupts:
             for place, question in enumerate(questions(waiting, self.lang)):
                 id = f"{waiting.id}.{place}.{len(self.turn.history)}"
-                calls.append(ToolCall(name=ASK, args={"question": question}, id=id, type="tool_call"))
+                calls.append(ToolCall(name=ASK, args={"question": whole(question)}, id=id, type="tool_call"))
         if len(calls) > most:
             raise ContractError(f"asks {len(calls)} questions at once, and {most} is the most")
         return AIMessage("", id=str(_about(snapshot).get("run")), tool_calls=calls)

@@ -1,6 +1,7 @@
 """Tools that give what a model cannot read, or end as no tool should: the turn goes on."""
 
 import asyncio
+import json
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -10,15 +11,17 @@ import pytest
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, tool
 
-from agents.events.views import CardList
-from agents.toolkit.result import LONGEST_OBJECT, Answer, Refused, ToolResult, result
+from agents.events.views import CardList, Entry, Notice
+from agents.toolkit.result import LONGEST_OBJECT, Answer, Option, Refused, ToolResult, choice, result
 from agents.toolkit.speaker import Speakers
+from agents.toolkit.traits import traits
 from app.testing import Chat
 from app.testing.script import Call, Line
 from prompts import phrase
 
 pytestmark = pytest.mark.needs("planner")
 
+HALF = "a box \ud83d\0"
 BEGIN: list[Line] = [Call("plan_things", {"brief": "my parcels"})]
 
 
@@ -65,6 +68,26 @@ async def shelf(kind: str) -> Answer:
     return result([], view=CardList(entries=[]))
 
 
+@traits(kind="selector")
+@tool(response_format="content_and_artifact")
+async def cut(kind: str) -> Any:
+    """Give texts that end within a character, as a service that cuts by length does."""
+    if kind == "refused":
+        raise Refused(HALF, Notice(message=HALF))
+    if kind == "asked":
+        return choice(HALF, [Option(HALF, 1, detail=HALF), Option("the other", 2)])
+    if kind == "shown":
+        return result({"box": [HALF]}, view=CardList(title=HALF, entries=[Entry(HALF)]))
+    return ([{"type": "text", "text": HALF}] if kind == "parts" else HALF), None
+
+
+@tool
+async def counted(kind: str) -> Any:
+    """Give one part after the other."""
+    yield kind
+    yield 2
+
+
 def with_tools(chat: Chat, *tools: BaseTool) -> None:
     """Give the planner other tools."""
     planner = replace(chat.speakers.dialogs["planner"], tools=tools)
@@ -77,10 +100,11 @@ def with_tools(chat: Chat, *tools: BaseTool) -> None:
     ("parcel", "parcel", '{"sent":"2026-01-02","weight":"1.50"}'),
     ("parcel", "list", '[{"sent":"2026-01-03","weight":"1.50"}]'),
     ("parcel", "none", "NaN"),
+    ("counted", "one", '["one",2]'),
 ])  # fmt: skip
 async def test_whatever_a_tool_gives_is_read_as_json(chat: Chat, tool: str, kind: str, read: str) -> None:
     """An empty list is `[]` from a plain tool, too; dates and the like are texts."""
-    with_tools(chat, parcels, parcel)
+    with_tools(chat, parcels, parcel, counted)
     chat.expects(supervisor=BEGIN, planner=[Call(tool, {"kind": kind}), "Seen."])
 
     assert f"planner.{tool}(kind='{kind}') = {read}\n" in await chat.says("What was sent?")
@@ -115,3 +139,14 @@ async def test_a_view_of_nothing_leaves_the_word_to_the_model(chat: Chat) -> Non
     chat.expects(supervisor=BEGIN, planner=[Call("shelf", {"kind": "any"}), "There is nothing."])
 
     assert (await chat.says("What is there?")).endswith("planner.shelf(kind='any') = []\nplanner: There is nothing.")
+
+
+@pytest.mark.parametrize("kind", ["told", "refused", "asked", "shown", "parts"])
+async def test_half_a_character_from_a_tool_is_told_shown_and_kept(chat: Chat, kind: str) -> None:
+    """No file and no database takes it: the place is marked, and the turn comes to its end."""
+    with_tools(chat, cut)
+    chat.expects(supervisor=BEGIN, planner=[Call("cut", {"kind": kind}), *(["It is a box."] * (kind != "asked"))])
+
+    trace = await chat.says("What was sent?")
+    assert "a box \ufffd" in trace
+    assert json.dumps([event.plain() for event in chat.events], ensure_ascii=False).encode()

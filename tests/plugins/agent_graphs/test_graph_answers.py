@@ -65,6 +65,14 @@ EMPTY: dict[str, AnyMessage] = {
 }
 
 
+async def test_half_a_character_is_marked(chat: Chat) -> None:
+    """A graph may cut a text within a character; no file and no database takes that."""
+    seat(chat, says([AIMessage("A box \ud83d.\0")]))
+    await chat.says("What was sent?")
+
+    assert answers(chat) == ["A box \ufffd."]
+
+
 @pytest.mark.parametrize("last", EMPTY.values(), ids=EMPTY)
 async def test_the_last_words_of_a_run_are_shown(chat: Chat, last: AnyMessage) -> None:
     """A last message without words does not hide the words before it."""

@@ -5,6 +5,7 @@ import pkgutil
 import sysconfig
 import traceback
 from collections.abc import Collection, Iterable
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -34,16 +35,29 @@ def load_each(
             value = getattr(importlib.import_module(f"{package}.{name}"), variable, None)
         except ContractError as broken:
             raise ContractError(f"{place}/{name}.py: {broken}") from broken
-        except Exception as broken:
+        except (Exception, SystemExit) as broken:
             raise ContractError(_where(broken, f"{package}.{name}")) from broken
         if not isinstance(value, kind):
             expected = f"`{variable} = {kind.__name__}(...)`"
             raise ContractError(f"{place}/{name}.py must define {expected}, found {value!r}")
+        if wrong := _mistyped(value):
+            raise ContractError(f"{place}/{name}.py: {kind.__name__}.{wrong}")
         values[name] = value
     return values
 
 
-def _where(broken: Exception, module: str) -> str:
+def _mistyped(definition: object) -> str:
+    """Return the fault of a field whose default tells its type; a text would be read as a list of letters."""
+    for each in fields(definition) if is_dataclass(definition) else ():
+        value, default = getattr(definition, each.name), each.default
+        if isinstance(default, tuple) and isinstance(value, str):
+            return f"{each.name} must be a list, found {value!r}"
+        if isinstance(default, int) and not isinstance(value, type(default)):
+            return f"{each.name} must be of type {type(default).__name__}, found {value!r}"
+    return ""
+
+
+def _where(broken: BaseException, module: str) -> str:
     """Return one line: the place and the fault of a module, or of one that it imports."""
     # Frames of libraries come after the last line of ours.
     places = [frame for frame in traceback.extract_tb(broken.__traceback__) if frame.name == "<module>"]

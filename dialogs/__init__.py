@@ -18,6 +18,7 @@ from langchain_core.tools import BaseTool
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
+from pydantic import BaseModel
 
 import prompts
 from agents.discovery import load_each
@@ -71,6 +72,8 @@ class Dialog(Speaker, Plugin):
         others = [tool for tool in self.tools if not isinstance(tool, BaseTool)]
         if others:
             raise ContractError(f"Dialog.tools must be tools (`@tool` above the function), found {others[0]!r}")
+        if self.form and not (isinstance(self.form, type) and issubclass(self.form, BaseModel)):
+            raise ContractError(f"Dialog.form must be a class of pydantic's BaseModel, found {self.form!r}")
         fields = self.form.model_fields if self.form else {}
         required = [name for name, info in fields.items() if info.is_required()]
         if required:

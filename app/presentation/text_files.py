@@ -3,15 +3,21 @@
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of
 from prompts import FALLBACK, PromptError, files, form_texts, languages, named, read_text, read_toml
 
-PARTS = ("label", "question", "examples")
-"""The texts of a form's field."""
+PARTS: Mapping[str, TypeAdapter[Any]] = {
+    "label": TypeAdapter(str),
+    "question": TypeAdapter(str),
+    "examples": TypeAdapter(list[str]),
+    "values": TypeAdapter(dict[str, list[str]]),
+}
+"""The texts of a form's field, with their types."""
 SLOT = re.compile(r"\{([^{}]*)\}")
 
 
@@ -46,8 +52,8 @@ def of_forms(speakers: Speakers, lang: str) -> Iterator[str]:
 def unasked(speakers: Speakers) -> Iterator[str]:
     """Yield the fields of dialogs' forms without a question of their own; the user is asked for them by name."""
     for name, form in _forms(speakers).items():
-        texts: Mapping[str, Mapping[str, object]] = form_texts(name, FALLBACK)
-        bare = [key for key in form.model_fields if not texts.get(key, {}).get("question")]
+        texts = form_texts(name, FALLBACK)
+        bare = [key for key in form.model_fields if not _parts(texts.get(key)).get("question")]
         yield from (f"prompts/{FALLBACK}/{name}/form.toml: the field {key!r} has no question" for key in bare)
 
 
@@ -61,7 +67,7 @@ def _of_form(file: str, name: str, form: type[BaseModel], lang: str) -> Iterator
     there_are = ", ".join(form.model_fields)
     # The tools that fill in a form may name its fields by their aliases.
     fields = {*form.model_fields, *(str(field.alias) for field in form.model_fields.values() if field.alias)}
-    texts: Mapping[str, Mapping[str, object]] = form_texts(name, lang)
+    texts = form_texts(name, lang)
     if own:
         examples = [str(example) for entry in texts.values() for example in _examples(entry)]
         slots = {slot for example in examples for slot in SLOT.findall(example)}
@@ -70,15 +76,30 @@ def _of_form(file: str, name: str, form: type[BaseModel], lang: str) -> Iterator
             f"{place}: an example names {{{slot}}}, no field; there are: {there_are}" for slot in slots - fields
         )
         unread = {(key, part) for key, entry in texts.items() for part in _parts(entry) if part not in PARTS}
+        yield from (f"{place}: {key!r} is no section [{key}]" for key, it in texts.items() if not isinstance(it, dict))
+        yield from (
+            f"{place}: {part!r} of {key!r}: {wrong}"
+            for key, entry in texts.items()
+            for part, value in _parts(entry).items()
+            if part in PARTS and (wrong := _misfit(value, PARTS[part]))
+        )
         yield from (
             f"{place}: nothing reads {part!r} of {key!r}; there are: {', '.join(PARTS)}" for key, part in sorted(unread)
         )
 
 
-def _parts(entry: object) -> list[str]:
-    return [*entry] if isinstance(entry, Mapping) else []
+def _parts(entry: object) -> Mapping[str, object]:
+    return entry if isinstance(entry, Mapping) else {}
 
 
 def _examples(entry: object) -> list[object]:
-    examples = entry.get("examples", []) if isinstance(entry, Mapping) else []
+    examples = _parts(entry).get("examples", [])
     return examples if isinstance(examples, list) else []
+
+
+def _misfit(value: object, kind: TypeAdapter[Any]) -> str:
+    try:
+        kind.validate_python(value)
+    except ValidationError as wrong:
+        return wrong.errors()[0]["msg"]
+    return ""

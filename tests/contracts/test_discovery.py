@@ -83,6 +83,9 @@ def test_file_names_are_names() -> None:
         ('tool="break_it", description="Breaks things."', "must begin with 'Used for ', found 'Breaks things.'"),
         (f'{BODY}, resume="perhaps"', "Dialog.resume must be one of .*'ask'.* found 'perhaps'"),
         (f"{BODY}, form=create_model('Order', number=int, why=(str, ''))", "Order.*'not known yet': number$"),
+        (f"{BODY}, form=create_model('Order')()", "Dialog.form must be a class of pydantic's BaseModel, found Order"),
+        (f'{BODY}, formerly="breaker"', "Dialog.formerly must be a list, found 'breaker'"),
+        (f'{BODY}, version="2"', "Dialog.version must be of type int, found '2'"),
         (f'{BODY}, observers=["supervisor", "weather"]', "observers that do not exist: weather"),
     ],
 )
@@ -105,6 +108,7 @@ def test_a_file_without_a_dialog_is_named(plant: Plant, source: str, found: str)
 
 @pytest.mark.parametrize(("source", "rest"), [
     ("dialog = Dialog(", "line 2: SyntaxError: '(' was never closed"),
+    ("raise SystemExit('no licence')", "line 2: SystemExit: no licence"),
     ("import nowhere", "line 2: ModuleNotFoundError: No module named 'nowhere'"),
     ("dialog = [][1]", "line 2: IndexError: list index out of range"),
     ("from langchain_core.tools import tool\n@tool\ndef mine(x: str) -> str:\n    return x",

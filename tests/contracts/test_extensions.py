@@ -122,6 +122,9 @@ MISTAKES = [
     (FORM, TRIP[FORM] + "[town]\n", "own/prompts/en/trip/form.toml: there is no field 'town'; there are: city"),
     (FORM, TRIP[FORM].replace("{city}", "{cty}"), "own/prompts/en/trip/form.toml: an example names {cty}, no field"),
     (FORM, TRIP[FORM].replace("label", "lable"), "own/prompts/en/trip/form.toml: nothing reads 'lable' of 'city'"),
+    (FORM, "city = 1\n", "own/prompts/en/trip/form.toml: 'city' is no section [city]"),
+    (FORM, TRIP[FORM].replace('"city"', "1"), "own/prompts/en/trip/form.toml: 'label' of 'city': Input should be"),
+    (FORM, TRIP[FORM] + "values = 1\n", "own/prompts/en/trip/form.toml: 'values' of 'city': Input should be"),
     ("dialogs/trip.py", TRIP["dialogs/trip.py"].replace("book_trip", "add_todos"), "each have a tool called add_todos"),
     ("dialogs/my-trip.py", TRIP["dialogs/trip.py"], "dialogs/my-trip.py: 'my-trip' is no name"),
 ]
@@ -160,7 +163,7 @@ def test_a_dialog_that_nobody_can_ask_for_is_told_first(tmp_path: Path) -> None:
 def test_a_form_without_questions_is_a_warning(tmp_path: Path) -> None:
     """The user is asked for a field by its name; the operator reads which file lacks the question."""
     folder = tmp_path / "own"
-    for path, content in {**TRIP, FORM: ""}.items():
+    for path, content in {**TRIP, FORM: '[city]\nvalues.Oslo = ["the capital"]\n'}.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(content, "utf-8")
     lines = json.loads(run(folder, "check", "--json"))["warnings"]

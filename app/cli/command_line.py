@@ -31,17 +31,14 @@ MODULES: Mapping[str, Sequence[str]] = {
     "talk": ("ask", "resume"),
     "records": ("threads", "history", "notes"),
     "threads": ("state", "export", "back", "forget", "import", "system-messages"),
-    "demo": ("demo",),
-    "setup": ("setup",),
     "installation": ("graph", "calibrate", "check"),
-    "starter": ("new",),
     "migration": ("migrate", "compact"),
     "serve": ("serve",),
     "tools": ("tools",),
 }
 """The modules of `app/cli/` with their commands or groups: a command imports only its own module."""
-OPEN = ("setup", "migrate")
-"""The commands that plug-ins may complete or replace; no other command of the core imports plug-ins."""
+OPEN = "migrate"
+"""The command that a plug-in may replace; no other command of the core imports plug-ins."""
 MODULE_OF = {command: module for module, commands in MODULES.items() for command in commands}
 
 
@@ -94,13 +91,11 @@ def application(name: str = "") -> TyperGroup:
         else:
             function = command.replace("-", "_")
             every.command(command)(getattr(module, f"{function}_" if iskeyword(function) else function))
-    plug_ins = {} if name in MODULE_OF and name not in OPEN else _plugin_commands().brought()
+    plug_ins = {} if name in MODULE_OF and name != OPEN else _plugin_commands().brought()
     for part in (plugin.command_line for plugin in plug_ins.values() if plugin.command_line):
         every.add_typer(import_module(part).command_line if isinstance(part, str) else part)
     group = get_command(every)
     assert isinstance(group, TyperGroup)
-    if "setup" in group.commands:
-        group.commands["setup"].params += import_module("app.cli.setup").options(plug_ins)
     _finish(group, options_of(_prepared))
     return group
 

@@ -23,8 +23,6 @@ DEFAULT_THREAD = "me"
 class Invocation:
     """The `obj` of a context of the command line."""
 
-    only = ""
-    """The only step of `setup`, if an option names one."""
     as_json = False
     """Whether stdout gets only the result, as JSON."""
 

@@ -118,7 +118,7 @@ async def forget(
             raise UsageError(say("forget.nothing", lang, user=user))
         if sys.stdin.isatty() and not yes and not context.obj.as_json:
             question = f"{say(f'forget.{scope}', lang, **about)} {say('forget.sure', lang)} "
-            if (await asyncio.to_thread(_typed, clean(question))) not in ("y", "yes", say("setup.yes", lang)):
+            if (await asyncio.to_thread(_typed, clean(question))) not in ("y", "yes", say("forget.yes", lang)):
                 return CommandResult({}, [say("forget.left", lang)], FAILED)
         async with deed(assistant.services, login(), "forget", thread or "", user or ""):
             if scope == "person":

@@ -49,6 +49,7 @@ def test_the_names_taken_on_import_are_said() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.needs("first_steps")
 def test_an_installed_application_answers_from_any_folder(wheel: Path, tmp_path: Path) -> None:
     """In a fresh environment it answers, finds its texts, and writes files of one's own to a folder of one's own."""
     python, elsewhere = tmp_path / "env" / "bin" / "python", tmp_path / "elsewhere"

@@ -7,6 +7,7 @@ EVERY_PLUGIN = (
     "agui",
     "audit",
     "encryption",
+    "first_steps",
     "lab",
     "openai_api",
     "page",

@@ -1,19 +1,13 @@
-"""The doors' own texts: state for people, threads by their first line, the language, the demo's keys."""
+"""The doors' own texts: state for people, threads by their first line and the language."""
 
-import asyncio
-import os
-import pty
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from app.assistant import Assistant, Turn
-from app.cli import command_line, demo
+from app.cli import command_line
 from app.doors import slash_commands
 from app.doors.terminal.door import TerminalDoor
-from app.doors.terminal.tty import pressed_keys
 from app.doors.visit import Visit
 from app.presentation.listing import state_of_talk
 from tests.doors.cli.conftest import Captured, Feed
@@ -127,19 +121,3 @@ async def test_a_command_for_the_language_is_asking_for_it(tmp_path: Path) -> No
         await here.play(here.turn("hi"))
         assert here.lang == "ru"
         assert (await assistant.state("ann") or {})["lang"] == "ru"
-
-
-async def test_the_demo_can_be_hurried() -> None:
-    """A key ends the wait at once, and one that was pressed before the wait does not."""
-    master, slave = pty.openpty()
-    with os.fdopen(slave, "r") as terminal:
-        async with pressed_keys(terminal) as key, asyncio.timeout(60):
-            pause = demo._Pause(0.02, key)
-            os.write(master, b" ")
-            await pause.wait(600)
-            pause.go_on()
-            assert not key.is_set()
-            asyncio.get_running_loop().call_later(0.05, os.write, master, b"x")
-            # Without the key this would take minutes.
-            await demo._type("a long text " * 500, Console(file=StringIO()), pause)
-    os.close(master)

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from app.cli import command_line
-from app.cli.setup import set_up_alone
 from app.plugins.ring import plugin
 from app.settings import Settings
-from tests.doors.cli.test_setup import Person, Server, home, run
 
-__all__ = ["home"]
+set_up_alone = pytest.importorskip("app.plugins.first_steps.setup").set_up_alone
+setups = pytest.importorskip("tests.plugins.first_steps.test_setup")
+Person, Server, home, run = setups.Person, setups.Server, setups.home, setups.run
 Captured = pytest.CaptureFixture[str]
 
 
@@ -41,7 +41,7 @@ async def test_a_service_for_reminders_is_offered(home: Path, capsys: Captured) 
 async def test_nobody_need_be_asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Alone it is written without a question, unless a bot could ring; without systemd there is nothing to write."""
     unit = home / UNIT
-    monkeypatch.setattr("app.cli.setup.plugins_found", lambda: {"ring": plugin})
+    monkeypatch.setattr("app.plugins.first_steps.setup.plugins_found", lambda: {"ring": plugin})
     assert await set_up_alone("ring", Settings(), None) == 0
     assert unit.exists()
     monkeypatch.setattr("app.plugins.ring.setup.can_ring", lambda: False)

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 from dotenv import dotenv_values
 
-from app.cli.setup import set_up_alone
 from app.composition import plugins_found
 from app.plugins.telegram import plugin
 from app.settings import Settings
-from tests.doors.cli.test_setup import Person, Server, home, run
 from tests.support.telegram_server import TOKEN, BotApi
 
-__all__ = ["home"]
+set_up_alone = pytest.importorskip("app.plugins.first_steps.setup").set_up_alone
+setups = pytest.importorskip("tests.plugins.first_steps.test_setup")
+Person, Server, home, run = setups.Person, setups.Server, setups.home, setups.run
 
 
 async def test_a_bot_is_connected(
@@ -37,7 +37,7 @@ async def test_reminders_may_ring_in_a_chat(home: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("HOME", str(home / "ann"))
     monkeypatch.setenv("TELEGRAM_BOT_TOKEN", "1:a")
     both = {name: plugins_found()[name] for name in ("ring", "telegram")}
-    monkeypatch.setattr("app.cli.setup.plugins_found", lambda: both)
+    monkeypatch.setattr("app.plugins.first_steps.setup.plugins_found", lambda: both)
     monkeypatch.setattr("shutil.which", lambda name: name)
     assert await set_up_alone("ring", Settings(), Person("mine", "12")) == 0
     assert dotenv_values(home / ".env") == {"RING_TELEGRAM_CHAT": "12"}

@@ -1,12 +1,18 @@
 """`demo`: what it promises to show is there, in every language."""
 
+import asyncio
 import os
+import pty
 import re
 import subprocess
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from app.doors.terminal.tty import pressed_keys
+from app.plugins.first_steps import demo
 from prompts import languages, table
 from tests.support.places import ROOT
 from tests.support.warm_python import run_python
@@ -41,10 +47,10 @@ def test_everything_promised_is_shown(tmp_path: Path, lang: str) -> None:
 
     assert re.search(".*".join(SEEN), shown.stderr, re.DOTALL), shown.stderr
     assert "error" not in shown.stderr
-    for step in table("demo", lang)["steps"]:
+    for step in table("first_steps/demo", lang)["steps"]:
         assert step["shows"] in shown.stdout
         assert f"> {step.get('says', '')}" in shown.stdout
-    assert shown.stdout.rstrip().endswith(table("demo", lang)["closing"][-20:])
+    assert shown.stdout.rstrip().endswith(table("first_steps/demo", lang)["closing"][-20:])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -57,5 +63,21 @@ def test_it_needs_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("lang", languages())
 def test_every_language_plays_the_same(lang: str) -> None:
     """Each language has its own words for every step."""
-    assert len(table("demo", lang)["steps"]) == len(table("demo", "en")["steps"])
-    assert lang == "en" or table("demo", lang)["opening"] != table("demo", "en")["opening"]
+    assert len(table("first_steps/demo", lang)["steps"]) == len(table("first_steps/demo", "en")["steps"])
+    assert lang == "en" or table("first_steps/demo", lang)["opening"] != table("first_steps/demo", "en")["opening"]
+
+
+async def test_the_demo_can_be_hurried() -> None:
+    """A key ends the wait at once, and one that was pressed before the wait does not."""
+    master, slave = pty.openpty()
+    with os.fdopen(slave, "r") as terminal:
+        async with pressed_keys(terminal) as key, asyncio.timeout(60):
+            pause = demo._Pause(0.02, key)
+            os.write(master, b" ")
+            await pause.wait(600)
+            pause.go_on()
+            assert not key.is_set()
+            asyncio.get_running_loop().call_later(0.05, os.write, master, b"x")
+            # Without the key this would take minutes.
+            await demo._type("a long text " * 500, Console(file=StringIO()), pause)
+    os.close(master)

@@ -5,14 +5,11 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.text import Text
 
 from agents.events import Event, Message
-from app.cli.invocation import Lang, Trace
 from app.cli.talk import RULES, TRACE_WIDTH
 from app.composition import open_assistant
 from app.doors.terminal.door import TerminalDoor
@@ -20,7 +17,6 @@ from app.doors.terminal.live_markdown import LiveMarkdown
 from app.doors.terminal.trace_tree import TraceTree
 from app.doors.terminal.tty import pressed_keys
 from app.doors.visit import Screen, Visit
-from app.presentation.texts import say
 from app.process.exit_codes import INTERRUPTED, WAITING
 from app.process.logs import log_on_stderr
 from app.process.tasks import wait_for_event
@@ -36,15 +32,12 @@ LEAST_SECONDS = 1.0
 """The least seconds between an answer and the next message."""
 
 
-Fast = Annotated[bool, typer.Option("--fast", help="Do not wait for a reader.")]
-
-
-async def demo(*, lang: Lang = None, trace: Trace = False, fast: Fast = False) -> int:
-    """Watch a conversation that shows what it can do."""
+async def demo(lang: str | None, *, is_traced: bool, fast: bool) -> int:
+    """Play the conversation, at a terminal at a reader's pace unless it is to be `fast`; return the exit code."""
     settings = read_settings()
     lang = lang or settings.app_lang
     console = Console(highlight=False)
-    play = table("demo", lang)
+    play = table("first_steps/demo", lang)
     console.print(Text(play["opening"], "dim"), end="\n\n")
     pace = SECONDS_PER_CHARACTER if console.is_terminal and not fast else 0
     with log_on_stderr(detailed=False, content=False), tempfile.TemporaryDirectory() as folder:
@@ -52,9 +45,9 @@ async def demo(*, lang: Lang = None, trace: Trace = False, fast: Fast = False) -
             width = None if console.is_terminal else TRACE_WIDTH
             tracer = TraceTree(Console(stderr=True, highlight=False, width=width))
             pause = _Pause(pace, key)
-            door = TerminalDoor(assistant, [LiveMarkdown(console, lang), pause], tracer, is_traced=trace)
+            door = TerminalDoor(assistant, [LiveMarkdown(console, lang), pause], tracer, is_traced=is_traced)
             if pace and sys.stdin.isatty():
-                console.print(Text(say("demo_keys", lang), "dim"), end="\n\n")
+                console.print(Text(play["keys"], "dim"), end="\n\n")
             code = await _play(play["steps"], Visit(assistant, door, THREAD, lang=lang), console, pause)
     if not code:
         console.print(Text(play["closing"], "dim"))

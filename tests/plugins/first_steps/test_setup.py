@@ -19,8 +19,8 @@ from agents.errors import ConfigError, ContractError, UsageError
 from agents.models.factory import FORMS
 from agents.plugin import Plugin
 from app.cli.command_line import main
-from app.cli.setup import set_up_model
 from app.composition import dialogs_of
+from app.plugins.first_steps.setup import set_up_model
 from app.process.files import read_env, write_env
 from app.settings import Settings, read, read_settings
 from dialogs import Dialog
@@ -109,8 +109,8 @@ async def run(
     """Run the command, with these servers on this machine, and plug-ins that bring steps."""
     with pytest.MonkeyPatch.context() as patch:
         known = [(f"Server {number}", server.port) for number, server in enumerate(places, 1)]
-        patch.setattr("app.cli.model_servers.PLACES", known)
-        patch.setattr("app.cli.setup.plugins_found", lambda: brought)
+        patch.setattr("app.plugins.first_steps.model_servers.PLACES", known)
+        patch.setattr("app.plugins.first_steps.setup.plugins_found", lambda: brought)
         return await set_up_model(Settings(), model, base_url, person, asks_nothing=yes)
 
 
@@ -379,7 +379,7 @@ async def test_ctrl_d_ends_it(home: Path, capsys: Captured, answers: Sequence[st
         return left.pop(0)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("app.cli.model_servers.PLACES", [])
+        patch.setattr("app.plugins.first_steps.model_servers.PLACES", [])
         assert await set_up_model(Settings(), "", "http://127.0.0.1:9/v1" if answers[:1] else "", ask) == 1
     assert "Nothing was written." in capsys.readouterr().out
     assert not (home / ".env").exists()

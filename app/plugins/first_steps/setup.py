@@ -7,9 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
 
-import typer
 from prompt_toolkit import PromptSession
 from pydantic import SecretStr
 
@@ -18,18 +16,15 @@ from agents.language.text.clean import clean
 from agents.models import Models
 from agents.models.factory import DEFAULT, KEYS, Parameters
 from agents.models.finish_reason import is_known
-from agents.plugin import Plugin
-from agents.toolkit.commands import SetupStep
-from app.cli.invocation import options_of
-from app.cli.model_servers import PLACES, ModelServer, ModelVerdict, models_of, servers_here, verdict
 from app.composition import discover, plugins_found
 from app.composition.windows import address_of, facts_of, fitting
-from app.presentation.texts import say
+from app.plugins.first_steps.model_servers import PLACES, ModelServer, ModelVerdict, models_of, servers_here, verdict
 from app.process.exit_codes import FAILED, TROUBLE
 from app.process.files import read_env, write_env
 from app.settings import Settings, read_settings
 from prompts import sentence
 
+PHRASES = "first_steps/phrases"
 FILE = Path(".env")
 OPENAI = "openai"
 KEY_OF: Mapping[str, str] = {
@@ -59,7 +54,7 @@ class _Interview:
 
     lang: str
     ask: Ask | None
-    sentences: tuple[str, str] = "cli", "setup."
+    sentences: tuple[str, str] = PHRASES, "setup."
     """The file of the sentences, and the beginning of their keys."""
     is_alone: bool = False
 
@@ -75,12 +70,15 @@ class _Interview:
     async def answer(self, key: str, *, is_secret: bool = False, **variables: object) -> str:
         """Return the answer to a question. Raises UsageError if there is no person to ask."""
         if self.ask is None:
-            raise UsageError(say("setup.cannot_ask", self.lang))
+            raise UsageError(_say("cannot_ask", self.lang))
         return (await self.ask(self.text(key, **variables), is_secret)).strip()
 
     async def agrees(self, key: str, **variables: object) -> bool:
         """Ask a question with yes or no for an answer."""
-        return (await self.answer(key, is_secret=False, **variables)).lower() in ("y", say("setup.yes", self.lang))
+        return (await self.answer(key, is_secret=False, **variables)).lower() in (
+            "y",
+            _say("yes", self.lang),
+        )
 
     def write(self, values: Mapping[str, str]) -> Path:
         """Write settings, and return their file. Raises ConfigError if they cannot be written."""
@@ -114,38 +112,12 @@ class Choice:
         return {"LLM_MODEL": self.name, **place, **key}
 
 
-BaseUrl = Annotated[str, typer.Option(help="An OpenAI-compatible endpoint (default: look for servers here).")]
-ModelName = Annotated[str, typer.Option(help="The model's name there, or <provider>:<name> as LLM_MODEL takes it.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Ask nothing; the key is taken from OPENAI_API_KEY.")]
-
-
-async def setup(context: typer.Context, *, base_url: BaseUrl = "", model: ModelName = "", yes: Yes = False) -> int:
-    """Connect a language model and write .env."""
-    settings = read_settings()
-    ask = _typed if sys.stdin.isatty() else None
-    if context.obj.only:
-        return await set_up_alone(context.obj.only, settings, ask)
-    return await set_up_model(settings, model, base_url, ask, asks_nothing=yes)
-
-
-def options(plug_ins: Mapping[str, Plugin]) -> list[Any]:
-    """Return an option for each plug-in that can be set up alone."""
-    return [_alone(name, plugin.setup[name]) for name, plugin in plug_ins.items() if name in plugin.setup]
-
-
-def _alone(name: str, step: SetupStep) -> Any:
-    def note(context: typer.Context, value: bool) -> None:
-        context.obj.only = name if value else context.obj.only
-
-    option = typer.Option(f"--{name}", callback=note, expose_value=False, help=step.__doc__)
-
-    def prepared(*, alone: Annotated[bool, option] = False) -> None:
-        """Declare the option."""
-
-    [made] = options_of(prepared)
-    # Two options of the same name would get each other's values.
-    made.name = name
-    return made
+async def set_up(model: str, base_url: str, step: str, *, asks_nothing: bool) -> int:
+    """Set up a model, or a `step` alone; return the exit code. Raises as `set_up_model` and `set_up_alone`."""
+    settings, ask = read_settings(), _typed if sys.stdin.isatty() else None
+    if step:
+        return await set_up_alone(step, settings, ask)
+    return await set_up_model(settings, model, base_url, ask, asks_nothing=asks_nothing)
 
 
 async def set_up_model(
@@ -358,6 +330,10 @@ async def _model(models: Sequence[str], interview: _Interview, *, only: bool = F
         if answer.isdecimal() and 0 < int(answer) <= len(models):
             return models[int(answer) - 1]
         interview.tell("no_such" if answer else "need_answer", answer=repr(answer))
+
+
+def _say(key: str, lang: str) -> str:
+    return sentence(PHRASES, f"setup.{key}", lang)
 
 
 def _print(text: str) -> None:

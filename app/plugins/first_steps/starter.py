@@ -5,9 +5,6 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from string import Template
-from typing import Annotated, Literal
-
-import typer
 
 import dialogs
 import observers
@@ -18,19 +15,13 @@ from agents.errors import UsageError
 from agents.graph import build_graph
 from agents.toolkit.tool_search import FINDING
 from app.composition import discover
-from app.presentation.texts import say
+from app.plugins.first_steps.commands import Kind
 from app.presentation.tool_card import owned_tools
 from app.settings import Settings, read_settings
-from prompts import FALLBACK, languages, table
+from prompts import FALLBACK, languages, sentence, table
 
-Kind = Literal["dialog", "observer", "tool", "language"]
-KindGiven = Annotated[Kind, typer.Argument(help="What to begin.")]
-Name = Annotated[str, typer.Argument(help="Its name; of a language its code, such as de.")]
-OfDialog = Annotated[
-    str | None,
-    typer.Option("--dialog", help="The dialog that gets the tool, or that the observer's test watches."),
-]  # fmt: skip
 TEMPLATES = Path(__file__).with_name("templates")
+PHRASES = "first_steps/phrases"
 SUFFIX = ".txt"
 """The suffix of the files in `templates/`: they are no code of the application."""
 NAME = re.compile(r"[a-z][a-z0-9_]{1,29}")
@@ -43,7 +34,7 @@ It takes the others from English until they are written."""
 TRANSLATE = "EDIT: translate this file; leave what is filled in later as it is."
 
 
-async def new(kind: KindGiven, name: Name, *, dialog: OfDialog = None) -> CommandResult:
+async def new(kind: Kind, name: str, dialog: str | None) -> CommandResult:
     """Write the files of a new dialog, observer, tool or language.
 
     They go to the first folder of EXTENSIONS, else beside the shipped ones. No file is overwritten.
@@ -55,7 +46,7 @@ async def new(kind: KindGiven, name: Name, *, dialog: OfDialog = None) -> Comman
     start = Start(kind, name, settings, dialog)
     paths = [start.shown(path) for path in start.write()]
     steps = start.next_steps()
-    lines = [*(say("new.written", settings.app_lang, path=path) for path in paths), *steps]
+    lines = [*(sentence(PHRASES, "new.written", settings.app_lang, path=path) for path in paths), *steps]
     return CommandResult({"written": paths, "next": steps}, lines)
 
 
@@ -110,9 +101,9 @@ class Start:
         places = [self.shown("")] if self.is_own else sorted(folders)
         check = "check_own" if self.is_own else "check_shipped"
         return [
-            say("new.edit", self.lang, places=" ".join(places)),
-            say(f"new.see_{self.kind}", self.lang, **{word: self.words[word] for word in ("name", "title")}),
-            say(f"new.{check}", self.lang),
+            self._say("edit", places=" ".join(places)),
+            self._say(f"see_{self.kind}", **{word: self.words[word] for word in ("name", "title")}),
+            self._say(check),
         ]
 
     def shown(self, path: Path | str) -> str:
@@ -128,7 +119,7 @@ class Start:
                 text = Template(template.read_text("utf-8")).substitute(self.words)
                 yield self._place(place.replace("NAME", self.name).replace("DIALOG", self.dialog)), text
             for lang in languages() if part != "language" else ():
-                for name, text in table("starter", lang)[part].items():
+                for name, text in table("first_steps/starter", lang)[part].items():
                     path = f"prompts/{lang}/{Template(name).substitute(self.words)}"
                     yield self._place(path), Template(text).substitute(self.words)
         sentences = [path.as_posix() for path in prompts.files(FALLBACK, "*/sentences.toml")]
@@ -176,5 +167,8 @@ class Start:
             raise self._refusal("no_tools_folder", name=name, folder=self.shown(""))
         return name
 
+    def _say(self, key: str, **words: object) -> str:
+        return sentence(PHRASES, f"new.{key}", self.lang, **words)
+
     def _refusal(self, key: str, **words: object) -> UsageError:
-        return UsageError(say(f"new.{key}", self.lang, **words))
+        return UsageError(self._say(key, **words))

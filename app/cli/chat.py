@@ -23,7 +23,7 @@ from app.settings import Settings, read_settings
 async def chat(talk: TalkOptions) -> int:
     """Talk; from a pipe, one message a line."""
     settings = read_settings()
-    at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not talk.is_for_scripts
+    at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not talk.as_json
     async with opened(talk, settings, holds_log=at_terminal) as (assistant, results, log):
         state = await assistant.state(talk.thread)
         lang = talk.lang or (state or {}).get("lang") or settings.app_lang

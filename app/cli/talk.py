@@ -23,7 +23,7 @@ from app.cli.invocation import DEFAULT_THREAD, AsJson, Lang, Model, Thread, Trac
 from app.composition import make_file_reader, open_assistant
 from app.doors.slash_commands.talk import file_at
 from app.doors.terminal.door import TerminalDoor, with_files
-from app.doors.terminal.screens import Chunks, JsonLines, PlainText
+from app.doors.terminal.screens import JsonLines, PlainText
 from app.doors.terminal.trace_tree import TraceTree
 from app.doors.terminal.tty import incoming_lines
 from app.doors.visit import Screen, Visit
@@ -37,10 +37,6 @@ RULES = "local:rules"
 TRACE_WIDTH = 200
 """Columns of a trace that goes to a file."""
 
-AsChunks = Annotated[
-    bool, typer.Option("--chunks", help="Print the turn as chunks of a chat completion, one JSON object a line.")
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class TalkOptions:
@@ -52,12 +48,6 @@ class TalkOptions:
     model: Model = None
     is_traced: Trace = False
     as_json: AsJson = False
-    as_chunks: AsChunks = False
-
-    @property
-    def is_for_scripts(self) -> bool:
-        """Whether stdout holds JSON alone."""
-        return self.as_json or self.as_chunks
 
 
 Command = Callable[..., Awaitable[int]]
@@ -162,7 +152,7 @@ async def opened(
     talk: TalkOptions, settings: Settings, *, holds_log: bool = False
 ) -> AsyncIterator[tuple[Assistant, TextIO, HeldLog]]:
     """Yield the assistant, the stream for results, and the log; a held log waits for the end of a turn."""
-    streams = results_alone() if talk.is_for_scripts else nullcontext(sys.stdout)
+    streams = results_alone() if talk.as_json else nullcontext(sys.stdout)
     log_to = log_on_stderr(detailed=talk.is_traced, content=settings.log_content, held=holds_log)
     with streams as results, log_to as log:
         models = settings.models(talk.model) if talk.model else None
@@ -179,8 +169,6 @@ def visit_of(assistant: Assistant, talk: TalkOptions, *screens: Screen) -> Visit
 
 def screen_of(talk: TalkOptions, results: TextIO, lang: str) -> Screen:
     """Return the screen for a turn without a terminal."""
-    if talk.as_chunks:
-        return Chunks(results)
     return JsonLines(results) if talk.as_json else PlainText(results, sys.stderr, lang)
 
 

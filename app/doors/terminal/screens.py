@@ -1,4 +1,4 @@
-"""Screens for events: JSON lines or chunks for a script, plain text for a pipe."""
+"""Screens for events: JSON lines for a script, plain text for a pipe."""
 
 from typing import TextIO
 
@@ -6,7 +6,6 @@ from agents import events
 from agents.events.views import Notice
 from agents.language.text.clean import clean, safe_json
 from app.doors.visit import Screen
-from app.presentation.inline_data import inline_data
 from app.presentation.texts import gallery, say, with_list
 
 
@@ -18,35 +17,8 @@ class JsonLines(Screen):
 
     def show(self, event: events.Event) -> None:
         """Write the event."""
-        self._write(event.plain())
-
-    def _write(self, value: object) -> None:
-        self._stream.write(safe_json(value) + "\n")
+        self._stream.write(safe_json(event.plain()) + "\n")
         self._stream.flush()
-
-
-class Chunks(JsonLines):
-    """Shows a turn as chunks of a chat completion: `{"choices": [{"message": {…}}]}`, the last with `finish_reason`.
-
-    A message holds `content`, with `citations` where it has some, or `inline_data` with `sources` or `images`.
-    Messages are whole, since a chunk cannot take a sent piece back.
-    """
-
-    def show(self, event: events.Event) -> None:
-        """Write the chunk of an event, if it has one."""
-        match event:
-            case events.Message(text=text) | events.PrivateMessage(text=text):
-                plain = event.plain()
-                cited = {"citations": plain["citations"]} if plain.get("citations") else {}
-                self._write({"choices": [{"message": {"content": text, **cited}}]})
-            case events.Sources() | events.Images():
-                self._write({"choices": [{"message": {"inline_data": inline_data(event)}}]})
-            case events.Error(code=code, text=text) if code != events.RETRY:
-                self._write({"choices": [{"message": {"content": text}}]})
-
-    def close(self) -> None:
-        """Write the last chunk of the turn."""
-        self._write({"choices": [{"message": {}, "finish_reason": "stop"}]})
 
 
 class PlainText(Screen):

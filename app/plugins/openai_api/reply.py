@@ -35,8 +35,8 @@ from app.plugins.openai_api.form import (
     said_and_called,
     sent_call,
 )
+from app.plugins.openai_api.inline_data import inline_data
 from app.plugins.openai_api.structured import Written
-from app.presentation.inline_data import inline_data
 from app.presentation.texts import say
 from prompts import FALLBACK
 

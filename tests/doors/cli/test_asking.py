@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from agents.errors import ConfigError, UsageError
-from agents.events import Error, Event, Message, Sources
+from agents.events import Error, Event
 from agents.events.views import Notice
-from agents.state.citations import CitedSource
 from app.assistant import Turn
 from app.cli import command_line
 from tests.doors.cli.conftest import Captured, Stage
@@ -27,23 +26,6 @@ def test_ask_prints_the_answer_only(stage: Stage, capsys: Captured) -> None:
     stage([*says("Hello there"), Notice(message="The shop is closed.")])
     assert command_line.main(["ask", "hi"]) == 0
     assert capsys.readouterr() == ("Hello there\n", "The shop is closed.\n")
-
-
-def test_ask_prints_chunks_of_a_completion(stage: Stage, capsys: Captured) -> None:
-    """With --chunks each message is a chunk, sources are data of their own before it, and the last one says stop."""
-    source: CitedSource = {"title": "Tea", "url": "https://tea.example"}
-    cited = Message(
-        speaker="research", text="Green [1]", citations=[{**source, "number": 0, "start": 6, "end": 9}]
-    )  # fmt: skip
-    stage([Sources(sources={"0": source}), cited, *says("Anything else?")])
-    assert command_line.main(["ask", "--chunks", "tea?"]) == 0
-    choices = [json.loads(line)["choices"] for line in capsys.readouterr().out.splitlines()]
-    assert choices == [
-        [{"message": {"inline_data": {"sources": {"0": source}}}}],
-        [{"message": {"content": "Green [1]", "citations": [{**source, "number": 0, "start": 6, "end": 9}]}}],
-        [{"message": {"content": "Anything else?"}}],
-        [{"message": {}, "finish_reason": "stop"}],
-    ]
 
 
 def test_ask_tells_every_event_as_json(stage: Stage, capsys: Captured) -> None:

@@ -184,6 +184,16 @@ class BotApi:
             await self.until(lambda: len(self.texts(chat)) >= number)
         return self.texts(chat)
 
+    async def asks(self, chat: int, text: str = "", *, sent: int, **more: Any) -> list[str]:
+        """Let a user write, and wait until the chat has so many messages; return their texts."""
+        self.says(chat, text, **more)
+        return await self.until_sent(chat, sent)
+
+    async def presses(self, message: Mapping[str, Any], label: str, *, sent: int, user: int | None = None) -> list[str]:
+        """Let a user tap a button, and wait until its chat has so many messages; return their texts."""
+        self.taps(message, label, user=user)
+        return await self.until_sent(message["chat"]["id"], sent)
+
     def fail(self, method: str, reply: Reply | None, *, after: bool = False) -> None:
         """Let a coming call of a method, or a download ("files"), fail, once.
 

@@ -14,8 +14,7 @@ async def test_a_blocked_bot_goes_quiet(door: Open, world: BotApi, caplog: pytes
     world.blocked.add(ANN)
     async with door(Echo().models(ROLES)) as telegram:
         world.says(ANN, "a secret word")
-        world.says(BOB, "hello")
-        assert await world.until_sent(BOB, 1) == ["hello"]
+        assert await world.asks(BOB, "hello", sent=1) == ["hello"]
         await world.until(lambda: "sendMessage" in world.methods())
         await world.until(lambda: not telegram.chats.is_busy(ANN))
         assert await script_lines(telegram.assistant, f"telegram-{ANN}") == [
@@ -31,8 +30,7 @@ async def test_a_stranger_is_refused_once(door: Open, world: BotApi) -> None:
     async with door(Echo().models(ROLES), allowed=[ANN]) as telegram:
         for text in ("let me in", "/start", "/history", "please"):
             world.says(BOB, text)
-        world.says(ANN, "hello")
-        assert await world.until_sent(ANN, 1) == ["hello"]
+        assert await world.asks(ANN, "hello", sent=1) == ["hello"]
         await world.until(lambda: not telegram.chats.is_busy(BOB))
         assert [info.thread for info in await telegram.assistant.threads()] == [f"telegram-{ANN}"]
     assert len(world.texts(BOB)) == 1
@@ -42,8 +40,7 @@ async def test_a_stranger_is_refused_once(door: Open, world: BotApi) -> None:
 async def test_nobody_is_let_in_unless_named(door: Open, world: BotApi) -> None:
     """Without a list the bot is closed: whoever writes hears so in one line, once, and nothing is kept."""
     async with door(Echo().models(ROLES), allowed=[]) as telegram:
-        world.says(ANN, "hello")
-        (message,) = await world.until_sent(ANN, 1)
+        (message,) = await world.asks(ANN, "hello", sent=1)
         world.says(ANN, "hello?")
         await world.until(lambda: not telegram.chats.is_busy(ANN))
         assert "only talks to people it was told of" in message
@@ -55,8 +52,7 @@ async def test_a_strangers_tap_does_nothing(door: Open, world: BotApi) -> None:
     """A button that was forwarded, or made up, is refused like a message."""
     buttons = {"inline_keyboard": [[{"text": "Yes", "callback_data": "/forget yes"}]]}
     async with door(Echo().models(ROLES), allowed=[ANN]) as telegram:
-        world.says(ANN, "keep this")
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "keep this", sent=1)
         world.taps({**world.sent[0], "chat": {"id": BOB, "type": "private"}, "reply_markup": buttons}, "Yes")
         assert str(BOB) in (await world.until_sent(BOB, 1))[0]
         # An answer is sent before its turn is over.
@@ -88,8 +84,7 @@ async def test_in_a_group_it_answers_when_it_is_meant(door: Open, world: BotApi)
         world.says(GROUP, "/help@other_bot", user=ANN)
         world.says(GROUP, "/roll 6", user=ANN)
         world.says(GROUP, "@sue_bot, hello", user=ANN)
-        world.says(GROUP, "yes", user=BOB, reply_to_message=own)
-        assert await world.until_sent(GROUP, 2) == ["hello", "yes"]
+        assert await world.asks(GROUP, "yes", user=BOB, reply_to_message=own, sent=2) == ["hello", "yes"]
         assert [info.user for info in await telegram.assistant.threads()] == [f"telegram-{BOB}"]
 
 

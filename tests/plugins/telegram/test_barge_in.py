@@ -92,8 +92,7 @@ async def reach(moment: str, lang: str, telegram: TelegramDoor, world: BotApi, s
             return ANSWER[lang]
         case _:
             script.add(supervisor=[PLAN], planner=[HELLO[lang], ANSWER[lang]])
-            world.says(ANN, USER[lang][0])
-            await world.until_sent(ANN, 1)
+            await world.asks(ANN, USER[lang][0], sent=1)
             await settled(telegram, world)
             script.delays["observer"] = 60.0
             script.gates["planner"] = gate = Steps(2)

@@ -114,13 +114,11 @@ async def test_a_message_may_wait(door: Open, world: BotApi, script: Script) -> 
     script.gates["supervisor"] = gate = Holding(1)
     script.add(supervisor=["One two", "Hello."])
     async with door():
-        world.says(ANN, "/busy")
-        assert await world.until_sent(ANN, 1) == [
+        assert await world.asks(ANN, "/busy", sent=1) == [
             "While you are being answered, a new message ends the answer and is answered at once."
         ]
         assert labels(world.sent[0]) == [["⏹ End the answer", "⏳ Wait", "↪ Come in"]]
-        world.taps(world.sent[0], "⏳ Wait")
-        assert "waits until the answer is complete" in (await world.until_sent(ANN, 2))[1]
+        assert "waits until the answer is complete" in (await world.presses(world.sent[0], "⏳ Wait", sent=2))[1]
         world.says(ANN, "count")
         await world.until(lambda: gate.holds)
         world.says(ANN, "say hello")
@@ -134,8 +132,7 @@ async def test_a_message_may_come_in_after_the_tools(door: Open, world: BotApi, 
     script.gates["planner"] = gate = Holding(0)
     script.add(supervisor=[PLAN], planner=[Call("list_todos")])
     async with door() as telegram:
-        world.says(ANN, "/busy steer")
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "/busy steer", sent=1)
         world.says(ANN, "something for the week")
         await world.until(lambda: gate.holds)
         world.says(ANN, "only the short ones")
@@ -212,8 +209,7 @@ async def test_parts_that_are_too_long_together(door: Open, world: BotApi) -> No
         await world.until(lambda: not telegram.chats.busy)
         assert "20474 characters; I take 16000" in text
         assert await telegram.assistant.history(THREAD) == []
-        world.says(ANN, "hello")
-        assert (await world.until_sent(ANN, 2))[1] == "hello"
+        assert (await world.asks(ANN, "hello", sent=2))[1] == "hello"
         await world.until(lambda: not telegram.chats.busy)
         assert await telegram.updates.open(telegram.name) == []
 
@@ -261,8 +257,7 @@ async def test_parts_outlive_a_restart(door: Open, world: BotApi, script: Script
 async def test_a_command_ends_a_message(door: Open, world: BotApi) -> None:
     """A message after a command does not come before it."""
     async with door(Echo().models(ROLES)):
-        world.says(ANN, "/busy queue")
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "/busy queue", sent=1)
         for text in ("one", "/lang ru", "two"):
             world.says(ANN, text)
         texts = await world.until_sent(ANN, 4)

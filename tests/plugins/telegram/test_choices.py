@@ -48,11 +48,9 @@ async def test_a_tap_chooses(shop: Open, world: BotApi, script: Script) -> None:
     """Each option has a button; a tap is acknowledged, takes the buttons away and stands in the transcript in words."""
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
     async with shop() as telegram:
-        world.says(ANN, "I want to return something")
-        assert await world.until_sent(ANN, 1) == [QUESTION]
+        assert await world.asks(ANN, "I want to return something", sent=1) == [QUESTION]
         assert labels(world.sent[0]) == [["1. Blue shoes"], ["2. Red hat"], ["3. Green coat"], WAYS_OUT]
-        world.taps(world.sent[0], "2. Red hat")
-        assert await world.until_sent(ANN, 2) == [QUESTION, "Sent back."]
+        assert await world.presses(world.sent[0], "2. Red hat", sent=2) == [QUESTION, "Sent back."]
         await world.until(lambda: "editMessageReplyMarkup" in world.methods())
         await world.until(lambda: not telegram.chats.is_busy(ANN))
         assert (await script_lines(telegram.assistant, f"telegram-{ANN}"))[2:] == [
@@ -68,10 +66,8 @@ async def test_a_tap_chooses_one_of_equals(door: Open, world: BotApi, script: Sc
     hats = with_hats(Option("Red hat", "the old one"), Option("Red hat", "the new one"))
     script.add(supervisor=BEGIN, planner=[Call("pick"), "That one."])
     async with door(change=hats):
-        world.says(ANN, "I want a hat")
-        await world.until_sent(ANN, 1)
-        world.taps(world.sent[0], "2. Red hat")
-        assert (await world.until_sent(ANN, 2))[1:] == ["That one."]
+        await world.asks(ANN, "I want a hat", sent=1)
+        assert (await world.presses(world.sent[0], "2. Red hat", sent=2))[1:] == ["That one."]
     assert "the new one" in [message.text.partition("\n")[0] for message in script.asked[-1].messages]
 
 
@@ -79,8 +75,7 @@ async def test_two_taps_answer_once(shop: Open, world: BotApi, script: Script) -
     """The first of two quick taps counts, also when they are on different buttons."""
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
     async with shop() as telegram:
-        world.says(ANN, "I want to return something")
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "I want to return something", sent=1)
         for label in ("2. Red hat", "2. Red hat", "1. Blue shoes"):
             world.taps(world.sent[0], label)
         await world.until_sent(ANN, 2)
@@ -104,12 +99,10 @@ async def test_a_question_that_was_not_stored_is_sent_once(
 
     async with shop(is_killed=True) as telegram:
         monkeypatch.setattr(telegram.assistant.memory.transcript, "close", never)
-        world.says(ANN, "I want to return something")
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "I want to return something", sent=1)
         await until_noted(telegram, f"telegram-{ANN}")
     async with shop():
-        world.taps(world.sent[0], "1. Blue shoes")
-        assert await world.until_sent(ANN, 2) == [QUESTION, "Sent back."]
+        assert await world.presses(world.sent[0], "1. Blue shoes", sent=2) == [QUESTION, "Sent back."]
 
 
 async def test_a_stale_tap_gets_a_remark(shop: Open, world: BotApi, script: Script) -> None:
@@ -117,18 +110,14 @@ async def test_a_stale_tap_gets_a_remark(shop: Open, world: BotApi, script: Scri
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back.", Call("choose_order"), "Sent, too."])
     script.add(observer=["stay"])
     async with shop() as telegram:
-        world.says(ANN, "I want to return something")
-        await world.until_sent(ANN, 1)
-        world.says(ANN, "the second one")
-        await world.until_sent(ANN, 2)
-        world.says(ANN, "and now one more of all those orders")
-        await world.until_sent(ANN, 3)
+        await world.asks(ANN, "I want to return something", sent=1)
+        await world.asks(ANN, "the second one", sent=2)
+        await world.asks(ANN, "and now one more of all those orders", sent=3)
         world.taps(world.sent[0], "1. Blue shoes")
         await world.until(lambda: toasts(world) == [TOO_LATE])
         await world.until(lambda: "editMessageReplyMarkup" in world.methods())
         assert (await telegram.assistant.state(f"telegram-{ANN}"))["pending"]
-        world.taps(world.sent[2], "1. Blue shoes")
-        assert (await world.until_sent(ANN, 4))[3] == "Sent, too."
+        assert (await world.presses(world.sent[2], "1. Blue shoes", sent=4))[3] == "Sent, too."
 
 
 async def test_a_tap_that_crosses_an_answer_counts_for_nothing(shop: Open, world: BotApi, script: Script) -> None:
@@ -136,11 +125,9 @@ async def test_a_tap_that_crosses_an_answer_counts_for_nothing(shop: Open, world
     script.add(supervisor=BEGIN, planner=[[Call("choose_order"), Call("choose_order")], "Both sent back."])
     script.delays["planner"] = 0.05
     async with shop() as telegram:
-        world.says(ANN, "I want to return something")
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "I want to return something", sent=1)
         world.says(ANN, "2")
-        world.taps(world.sent[0], "1. Blue shoes")
-        await world.until_sent(ANN, 2)
+        await world.presses(world.sent[0], "1. Blue shoes", sent=2)
         await world.until(lambda: not telegram.chats.is_busy(ANN))
         assert len((await telegram.assistant.state(f"telegram-{ANN}"))["pending"]) == 1
         world.taps(world.sent[1], "3. Green coat")
@@ -151,8 +138,7 @@ async def test_a_stranger_cannot_tap(shop: Open, world: BotApi, script: Script) 
     """A tap of a user outside the list, or of one who was not asked in a group, changes nothing."""
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
     async with shop(allowed=[ANN, BOB]) as telegram:
-        world.says(GROUP, "@sue_bot I want to return something", user=ANN)
-        await world.until_sent(GROUP, 1)
+        await world.asks(GROUP, "@sue_bot I want to return something", user=ANN, sent=1)
         world.taps(world.sent[0], "1. Blue shoes", user=BOB)
         await world.until(lambda: toasts(world) == ["This question was put to somebody else."])
         world.taps(world.sent[0], "1. Blue shoes", user=33)
@@ -170,8 +156,7 @@ async def test_many_options_are_shown_in_pages(door: Open, world: BotApi, script
     hats = with_hats(*(Option(f"Hat {number} " + "x" * 60, f"hat-{number}") for number in range(1, 20)))
     script.add(supervisor=BEGIN, planner=[Call("pick"), "That one."])
     async with door(change=hats):
-        world.says(chat, "@sue_bot I want a hat", user=ANN)
-        await world.until_sent(chat, 1)
+        await world.asks(chat, "@sue_bot I want a hat", user=ANN, sent=1)
         assert "19. Hat 19 " + "x" * 60 in world.texts(chat)[0]
         *options, turning, ways_out = labels(world.sent[0])
         assert (len(options), turning, ways_out) == (8, ["9–16 ›"], WAYS_OUT)
@@ -193,14 +178,12 @@ async def test_something_else_is_said_in_words(shop: Open, world: BotApi, script
     """The button says how, and the question stays open; in a group an answer to the message is heard."""
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
     async with shop():
-        world.says(chat, "@sue_bot I want to return something", user=ANN)
-        await world.until_sent(chat, 1)
+        await world.asks(chat, "@sue_bot I want to return something", user=ANN, sent=1)
         world.taps(world.sent[0], "✍️ Something else", user=ANN)
         await world.until(lambda: toasts(world))
         assert "what you want instead" in toasts(world)[0]
         assert labels(world.sent[0])[-1] == WAYS_OUT
-        world.says(chat, "the red one", user=ANN, answers=world.sent[0])
-        assert (await world.until_sent(chat, 2))[1] == "Sent back."
+        assert (await world.asks(chat, "the red one", user=ANN, answers=world.sent[0], sent=2))[1] == "Sent back."
 
 
 @pytest.mark.parametrize("chat", [pytest.param(ANN, marks=pytest.mark.slow), GROUP])
@@ -208,8 +191,7 @@ async def test_a_choice_is_left_by_a_button(shop: Open, world: BotApi, script: S
     """Only by who was asked and once; the tool is told that nothing was chosen, the model what the user says."""
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "As you like."], observer=["stay"])
     async with shop() as telegram:
-        world.says(chat, "@sue_bot I want to return something", user=ANN)
-        await world.until_sent(chat, 1)
+        await world.asks(chat, "@sue_bot I want to return something", user=ANN, sent=1)
         if chat == GROUP:
             world.taps(world.sent[0], "✖ Cancel", user=BOB)
             await world.until(lambda: toasts(world) == ["This question was put to somebody else."])

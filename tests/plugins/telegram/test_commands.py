@@ -25,14 +25,12 @@ async def test_stop_ends_the_answer_and_nothing_else(door: Open, world: BotApi, 
         world.says(ANN, "count")
         await world.until(lambda: gate.holds)
         world.says(ANN, "and now?")
-        world.says(ANN, "/stop")
-        texts = await world.until_sent(ANN, 2)
+        texts = await world.asks(ANN, "/stop", sent=2)
         assert texts == ["One two", "⏹ stopped"]
         gate.set()
         assert (await world.until_sent(ANN, 3))[2] == "Fine."
         await world.until(lambda: not telegram.chats.is_busy(ANN))
-        world.says(ANN, "/stop")
-        assert "Nothing is being answered" in (await world.until_sent(ANN, 4))[3]
+        assert "Nothing is being answered" in (await world.asks(ANN, "/stop", sent=4))[3]
 
 
 @pytest.mark.parametrize(
@@ -67,15 +65,12 @@ async def test_a_text_is_answered_behind_the_command_before_it(
 async def test_forgetting_is_confirmed_by_a_button(door: Open, world: BotApi) -> None:
     """/forget asks; "no" keeps everything, "yes" leaves nothing, and the buttons go."""
     async with door(Echo().models(ROLES)) as telegram:
-        world.says(ANN, "remember me")
-        await world.until_sent(ANN, 1)
-        world.says(ANN, "/forget")
-        await world.until_sent(ANN, 2)
+        await world.asks(ANN, "remember me", sent=1)
+        await world.asks(ANN, "/forget", sent=2)
         world.taps(world.sent[-1], "No")
         await world.until(lambda: "editMessageReplyMarkup" in world.methods())
         assert await telegram.assistant.history(f"telegram-{ANN}")
-        world.taps(world.sent[-1], "Yes, do it")
-        assert (await world.until_sent(ANN, 3))[2].startswith(
+        assert (await world.presses(world.sent[-1], "Yes, do it", sent=3))[2].startswith(
             "This conversation and all that was kept about you is deleted."
         )
         assert await telegram.assistant.history(f"telegram-{ANN}") == []
@@ -121,8 +116,7 @@ async def test_only_what_is_offered_can_be_run(door: Open, world: BotApi) -> Non
     """The help names the commands of the menu; those of the terminal are unknown here."""
     async with door():
         world.says(ANN, "/HELP@SUE_bot")
-        world.says(ANN, "/trace")
-        texts = await world.until_sent(ANN, 2)
+        texts = await world.asks(ANN, "/trace", sent=2)
     assert [f"/{name}" for name in world.chats.menus["all_private_chats", ""]] == [
         line.split()[0] for line in texts[0].split("\n")
     ]
@@ -149,20 +143,15 @@ async def test_a_language_is_called_by_its_name(door: Open, world: BotApi) -> No
     """In any of its names; dialogs are told of in it from then on."""
     async with door():
         for number, typed in enumerate(("русский", "English", "Russian", "en", "по-русски"), 1):
-            world.says(ANN, f"/lang {typed}")
-            text = (await world.until_sent(ANN, number))[-1]
+            text = (await world.asks(ANN, f"/lang {typed}", sent=number))[-1]
             assert text.startswith("The language is English." if typed[0] in "Ee" else "Язык: Русский.")
-        world.says(ANN, "/dialogs")
-        assert "/go profile – познакомиться с вами" in (await world.until_sent(ANN, 6))[5]
+        assert "/go profile – познакомиться с вами" in (await world.asks(ANN, "/dialogs", sent=6))[5]
 
 
 async def test_a_language_is_chosen_by_a_button(door: Open, world: BotApi) -> None:
     """Without a name there are buttons; a name that no language has is refused."""
     async with door():
-        world.says(ANN, "/lang")
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "/lang", sent=1)
         assert labels(world.sent[0]) == [NAMES]
-        world.taps(world.sent[0], "Русский")
-        assert (await world.until_sent(ANN, 2))[1].startswith("Язык: Русский.")
-        world.says(ANN, "/lang klingon")
-        assert "klingon" in (await world.until_sent(ANN, 3))[2]
+        assert (await world.presses(world.sent[0], "Русский", sent=2))[1].startswith("Язык: Русский.")
+        assert "klingon" in (await world.asks(ANN, "/lang klingon", sent=3))[2]

@@ -18,24 +18,20 @@ async def test_new_begins_another_conversation(door: Open, world: BotApi, script
     """It begins with a greeting and knows nothing of the one before, which a button brings back."""
     script.add(supervisor=["One.", "Hello, who are you?", "Two.", "Three."])
     async with door() as telegram:
-        world.says(ANN, "the first words")
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "the first words", sent=1)
         world.says(ANN, "/new")
-        world.says(ANN, "others")
-        texts = await world.until_sent(ANN, 3)
+        texts = await world.asks(ANN, "others", sent=3)
         assert texts[1:] == ["Hello, who are you?", "Two."]
         assert "first words" not in str([message.text for message in script.asked[-1].messages])
         await world.until(lambda: not telegram.chats.busy)
         assert await said(telegram, "telegram-11~2") == ["others"]
     async with door() as telegram:
-        world.says(ANN, "/threads")
-        await world.until_sent(ANN, 4)
+        await world.asks(ANN, "/threads", sent=4)
         assert "others" in world.texts(ANN)[3]
         assert labels(world.sent[3]) == [["the first words"]]
         world.taps(world.sent[3], "the first words")
         assert (await world.until_sent(ANN, 5))[4] == "This is conversation 1. /threads shows the others."
-        world.says(ANN, "again")
-        await world.until_sent(ANN, 6)
+        await world.asks(ANN, "again", sent=6)
         await world.until(lambda: not telegram.chats.busy)
         assert await said(telegram, "telegram-11") == ["the first words", "again"]
         assert "the first words" in str([message.text for message in script.asked[-1].messages])
@@ -45,8 +41,7 @@ async def test_new_takes_along_what_is_known(door: Open, world: BotApi) -> None:
     """Lists and reminders are the person's, in every conversation; a reminder rings in the chat."""
     async with door(Echo().models(ROLES)) as telegram:
         world.says(ANN, "/start")
-        world.says(ANN, "/new")
-        await world.until_sent(ANN, 2)
+        await world.asks(ANN, "/new", sent=2)
         assert telegram.names.thread(ANN) == "telegram-11~2"
         assert await telegram.tell("telegram-11~2", "⏰ gm")
         assert await telegram.tell("telegram-11", "⏰ older")
@@ -71,8 +66,7 @@ async def test_new_ends_the_running_answer_and_outlives_a_kill(door: Open, world
         assert await said(telegram, "telegram-11") == ["one"]
         assert await said(telegram, "telegram-11~2") == ["two"]
         world.bring({"message": command})
-        world.says(ANN, "three")
-        await world.until_sent(ANN, 4)
+        await world.asks(ANN, "three", sent=4)
         assert telegram.names.thread(ANN) == "telegram-11~2"
     assert texts == ["one", "Hello, who are you?", "two"]
 
@@ -113,8 +107,7 @@ async def test_in_a_group_administrators_begin_conversations(door: Open, world: 
     world.chats.admins[GROUP] = [BOB]
     async with door(Echo().models(ROLES)) as telegram:
         world.says(GROUP, "@sue_bot anns word", user=ANN)
-        world.says(GROUP, "/new@sue_bot", user=ANN)
-        assert ADMINS_ONLY in (await world.until_sent(GROUP, 2))[1]
+        assert ADMINS_ONLY in (await world.asks(GROUP, "/new@sue_bot", user=ANN, sent=2))[1]
         for _ in range(2):
             world.says(GROUP, "/new@sue_bot", user=BOB)
         await world.until(lambda: telegram.names.thread(GROUP) == f"telegram-{GROUP}~3")
@@ -122,8 +115,7 @@ async def test_in_a_group_administrators_begin_conversations(door: Open, world: 
         world.says(GROUP, "@sue_bot anns other word", user=ANN)
         await world.until(lambda: "anns other word" in str(world.texts(GROUP)))
         await world.until(lambda: not telegram.chats.busy)
-        world.says(ANN, "anns secret")
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "anns secret", sent=1)
         world.says(GROUP, "/threads@sue_bot", user=ANN)
         await world.until(lambda: "anns word" in world.texts(GROUP)[-1])
     assert "secret" not in str(world.texts(GROUP))
@@ -136,13 +128,9 @@ async def test_what_all_have_said_is_forgotten_by_an_administrator(door: Open, w
         await telegram.assistant.memory.store.aput(
             ("users", "telegram-11", "todos"), "a", {"number": 1, "text": "milk"}
         )
-        world.says(GROUP, "@sue_bot anns word", user=ANN)
-        await world.until_sent(GROUP, 1)
-        world.says(GROUP, "/forget@sue_bot all yes", user=ANN)
-        assert ADMINS_ONLY in (await world.until_sent(GROUP, 2))[1]
-        world.says(GROUP, "/forget@sue_bot all", user=BOB)
-        assert "what everybody said here" in (await world.until_sent(GROUP, 3))[2]
-        world.taps(world.sent[2], "Yes, do it", user=BOB)
-        assert "is deleted" in (await world.until_sent(GROUP, 4))[3]
+        await world.asks(GROUP, "@sue_bot anns word", user=ANN, sent=1)
+        assert ADMINS_ONLY in (await world.asks(GROUP, "/forget@sue_bot all yes", user=ANN, sent=2))[1]
+        assert "what everybody said here" in (await world.asks(GROUP, "/forget@sue_bot all", user=BOB, sent=3))[2]
+        assert "is deleted" in (await world.presses(world.sent[2], "Yes, do it", user=BOB, sent=4))[3]
         assert await telegram.assistant.history(f"telegram-{GROUP}") == []
         assert await todos(telegram.assistant, "telegram-11") == ["milk"]

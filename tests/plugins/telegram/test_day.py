@@ -46,8 +46,7 @@ def calendar(monkeypatch: pytest.MonkeyPatch) -> Calendar:
 async def hears(world: BotApi, chat: int, text: str) -> str:
     """Let somebody write; return the answer."""
     before = len(world.texts(chat))
-    world.says(chat, text)
-    return (await world.until_sent(chat, before + 1))[before]
+    return (await world.asks(chat, text, sent=before + 1))[before]
 
 
 async def test_today_shows_what_is_due_overdue_and_next(door: Open, world: BotApi, calendar: Calendar) -> None:

@@ -53,12 +53,10 @@ async def test_what_a_topic_refuses_is_said_elsewhere_in_the_chat(
 ) -> None:
     """A deleted or closed topic takes neither a reminder nor an answer; both stand in the chat beside it."""
     async with door(Echo().models(ROLES)) as telegram:
-        world.says(chat, "@sue_bot hello", topic=7)
-        assert await world.until_sent(chat, 1)
+        assert await world.asks(chat, "@sue_bot hello", topic=7, sent=1)
         world.chats.closed[7] = words
         await telegram.deliver(Ring("reminder-1-1", f"telegram-{chat}:7", f"telegram-{ANN}", "⏰ milk"))
-        world.says(chat, "@sue_bot once more", topic=7)
-        shown = await world.until_sent(chat, 3)
+        shown = await world.asks(chat, "@sue_bot once more", topic=7, sent=3)
     assert ["milk" in shown[1], "once more" in shown[2]] == [True, True]
     assert not [message for message in world.sent[1:] if "message_thread_id" in message]
 
@@ -104,11 +102,9 @@ async def test_what_telegram_takes_in_no_form_is_not_delivered(
         assert not await telegram.tell(f"telegram-{ANN}", "⏰ milk")
         for _ in range(2):
             world.fail("sendMessage", refusal(400, "Bad Request: SOMETHING_NEW"))
-        world.says(ANN, "hello")
-        [text] = await world.until_sent(ANN, 1)
+        [text] = await world.asks(ANN, "hello", sent=1)
         assert text == "Something went wrong on my side. Please try again."
-        world.taps(world.sent[0], "🔁 Try again")
-        assert (await world.until_sent(ANN, 2))[1] == "hello"
+        assert (await world.presses(world.sent[0], "🔁 Try again", sent=2))[1] == "hello"
     assert "something_new" in caplog.text.lower()
     assert "\x1b" not in caplog.text
 
@@ -141,8 +137,7 @@ async def test_an_update_it_cannot_read_deafens_nobody(
     """A malformed update is left out with a line in the log; those after it are answered."""
     async with door(Echo().models(ROLES)):
         world.bring({"message": {"text": "a secret word"}}, is_valid=False)
-        world.says(ANN, "hello")
-        assert await world.until_sent(ANN, 1) == ["hello"]
+        assert await world.asks(ANN, "hello", sent=1) == ["hello"]
     assert "cannot be read" in caplog.text
     assert "secret" not in caplog.text
 
@@ -156,8 +151,7 @@ async def test_a_failure_is_told_in_friendly_words(door: Open, world: BotApi, mo
 
         monkeypatch.setattr(telegram.assistant, "history", broken)
         world.says(ANN, "/history")
-        world.says(ANN, "hello")
-        texts = await world.until_sent(ANN, 2)
+        texts = await world.asks(ANN, "hello", sent=2)
     assert texts == ["Something went wrong on my side. Please try again.", "hello"]
 
 
@@ -165,8 +159,7 @@ async def test_the_token_is_never_logged(door: Open, world: BotApi, caplog: pyte
     """Neither the addresses of requests nor a refused token show it, at any level."""
     caplog.set_level(logging.DEBUG)
     async with door(Echo().models(ROLES)):
-        world.says(ANN, "a secret word")
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "a secret word", sent=1)
     world.token = "another"
     with pytest.raises(ConfigError, match="TELEGRAM_BOT_TOKEN") as refused:
         async with door():
@@ -180,9 +173,7 @@ async def test_people_are_told_no_names_of_settings(door: Open, world: BotApi, s
     """A refused key is the operator's to mend; the user hears so, with a button to try again once it is."""
     script.add(supervisor=[ModelUnavailable("key_refused", "openai:gpt", "401"), "Here I am."])
     async with door():
-        world.says(ANN, "hello")
-        [text] = await world.until_sent(ANN, 1)
+        [text] = await world.asks(ANN, "hello", sent=1)
         assert "whoever runs me" in text
         assert "_" not in text
-        world.taps(world.sent[0], "🔁 Try again")
-        assert (await world.until_sent(ANN, 2))[1] == "Here I am."
+        assert (await world.presses(world.sent[0], "🔁 Try again", sent=2))[1] == "Here I am."

@@ -158,8 +158,7 @@ async def test_a_longer_name_is_not_the_bots(door: Open, world: BotApi, text: st
     """Only its own name, as a word, addresses the bot."""
     async with door(Echo().models(ROLES)):
         world.says(GROUP, text, user=ANN)
-        world.says(GROUP, "and hello @sue_bot!", user=ANN)
-        assert await world.until_sent(GROUP, 1) == ["and hello @sue_bot!"]
+        assert await world.asks(GROUP, "and hello @sue_bot!", user=ANN, sent=1) == ["and hello @sue_bot!"]
 
 
 async def test_further_names_call_the_bot(door: Open, world: BotApi) -> None:
@@ -269,8 +268,7 @@ async def test_nobodys_commands_wait_for_anothers_answer(door: Open, world: BotA
     async with door() as telegram:
         world.says(GROUP, "@sue_bot count", user=ANN)
         await world.until(lambda: gate.holds)
-        world.says(GROUP, "/lang@sue_bot ru", user=BOB)
-        assert (await world.until_sent(GROUP, 1))[0].startswith("Язык: Русский.")
+        assert (await world.asks(GROUP, "/lang@sue_bot ru", user=BOB, sent=1))[0].startswith("Язык: Русский.")
         world.says(GROUP, "@sue_bot hello", user=BOB)
         last = world.says(GROUP, "@sue_bot hello", user=ANN)
         await world.until(lambda: world.offset > last["message_id"])

@@ -46,8 +46,7 @@ class Talk:
 
     async def begin(self) -> None:
         """Let the user call for a person."""
-        self.world.says(self.user, "hi")
-        await self.world.until_sent(self.user, 1)
+        await self.world.asks(self.user, "hi", sent=1)
         self.world.says(self.user, "/person my lamp")
         await self.post("Reason: my lamp")
 

@@ -42,14 +42,12 @@ async def test_a_person_is_told_in_telegram(tmp_path: Path, world: BotApi) -> No
     script = Script()
     script.add(supervisor=[HELP, "I have told a person."])
     async with door(tmp_path / "t.db", world, script):
-        world.says(ANN, EVEREST)
-        assert await world.until_sent(ANN, 1) == ["I have told a person."]
+        assert await world.asks(ANN, EVEREST, sent=1) == ["I have told a person."]
         [note] = await world.until_sent(OPERATOR, 1)
     assert note.startswith(f"telegram-{ANN} asked on ")
     assert note.endswith(EVEREST)
     async with door(tmp_path / "t.db", world, script):
-        world.says(ANN, "/state")
-        await world.until_sent(ANN, 2)
+        await world.asks(ANN, "/state", sent=2)
     assert len(world.texts(OPERATOR)) == 1
 
 

@@ -34,8 +34,7 @@ async def test_an_administrator_sees_how_the_bot_is_doing(door: Open, world: Bot
         world.says(BOB, "hello")
         await world.until(lambda: script.asked)
         logging.getLogger("app").error("something")
-        world.says(ANN, "/stats")
-        [text] = await world.until_sent(ANN, 1)
+        [text] = await world.asks(ANN, "/stats", sent=1)
         assert "Updates that wait: 2" in text
         assert "Answers being made: 1" in text
         assert "1 errors" in text
@@ -43,8 +42,7 @@ async def test_an_administrator_sees_how_the_bot_is_doing(door: Open, world: Bot
         assert "took 0 tokens (limit 500000)" in text
         gate.set()
         await world.until_sent(BOB, 1)
-        world.says(BOB, "/stats")
-        assert "There is no /stats" in (await world.until_sent(BOB, 2))[1]
+        assert "There is no /stats" in (await world.asks(BOB, "/stats", sent=2))[1]
 
 
 async def test_a_message_that_is_too_much_is_refused_with_a_word(door: Open, world: BotApi, script: Script) -> None:
@@ -54,10 +52,8 @@ async def test_a_message_that_is_too_much_is_refused_with_a_word(door: Open, wor
         queue = telegram.assistant.queue
         queue.at_once, queue.most_waiting = 1, 0
         with queue.taken("somebody"):
-            world.says(BOB, "hello")
-            assert await world.until_sent(BOB, 1) == [phrase("sorry_crowded", "en")]
-        world.says(BOB, "hello")
-        assert (await world.until_sent(BOB, 2))[1] == "Hello Bob."
+            assert await world.asks(BOB, "hello", sent=1) == [phrase("sorry_crowded", "en")]
+        assert (await world.asks(BOB, "hello", sent=2))[1] == "Hello Bob."
 
 
 async def test_an_administrator_instructs_the_speakers_of_a_topic(door: Open, world: BotApi, script: Script) -> None:
@@ -71,15 +67,11 @@ async def test_an_administrator_instructs_the_speakers_of_a_topic(door: Open, wo
         world.says(GROUP, "/prompt@sue_bot Talk like a pirate.", user=ANN, topic=5)
         assert "Talk like a pirate." in (await world.until_sent(GROUP, 2))[1]
         for number, (topic, text) in enumerate(((5, "hi"), (6, "hello")), 3):
-            world.says(GROUP, f"@sue_bot {text}", user=BOB, topic=topic)
-            await world.until_sent(GROUP, number)
+            await world.asks(GROUP, f"@sue_bot {text}", user=BOB, topic=topic, sent=number)
         world.chats.admins[GROUP] = [ANN]
-        world.says(GROUP, "/new@sue_bot", user=ANN, topic=5)
-        await world.until_sent(GROUP, 5)
-        world.says(GROUP, "/prompt@sue_bot off", user=ANN, topic=5)
-        assert "nothing beside" in (await world.until_sent(GROUP, 6))[5]
-        world.says(GROUP, "@sue_bot good day", user=BOB, topic=5)
-        await world.until_sent(GROUP, 7)
+        await world.asks(GROUP, "/new@sue_bot", user=ANN, topic=5, sent=5)
+        assert "nothing beside" in (await world.asks(GROUP, "/prompt@sue_bot off", user=ANN, topic=5, sent=6))[5]
+        await world.asks(GROUP, "@sue_bot good day", user=BOB, topic=5, sent=7)
     assert ["pirate" in asked.messages[0].text for asked in script.asked] == [True, False, True, False]
 
 
@@ -87,8 +79,7 @@ async def test_a_webhook_is_deleted_with_a_word(door: Open, world: BotApi, caplo
     """Another service of this bot gets no more messages; the log says whose, without the secret in its address."""
     world.chats.webhook = "https://bots.example/secret-path"
     async with door(Echo().models(ROLES)):
-        world.says(ANN, "hello")
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "hello", sent=1)
     assert "had a webhook at bots.example" in caplog.text
     assert "secret-path" not in caplog.text
     assert world.chats.webhook == ""
@@ -99,11 +90,9 @@ async def test_a_webhook_that_is_set_meanwhile_is_deleted(
 ) -> None:
     """The bot does not stay deaf, and the log says what kept it so."""
     async with door(Echo().models(ROLES)):
-        world.says(ANN, "hello")
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "hello", sent=1)
         world.chats.webhook = "https://bots.example/secret-path"
-        world.says(ANN, "hello again")
-        assert (await world.until_sent(ANN, 2))[1] == "hello again"
+        assert (await world.asks(ANN, "hello again", sent=2))[1] == "hello again"
     assert "had a webhook at bots.example" in caplog.text
     assert "another process" not in caplog.text
 
@@ -124,8 +113,7 @@ async def test_a_request_that_hangs_is_begun_anew(
             return await take(door, key, body, thread)
 
         monkeypatch.setattr(telegram.updates, "take", hanging)
-        world.says(ANN, "hello")
-        assert await world.until_sent(ANN, 1) == ["hello"]
+        assert await world.asks(ANN, "hello", sent=1) == ["hello"]
     assert "has hung" in caplog.text
     assert world.texts(ANN) == ["hello"]
 

@@ -50,10 +50,8 @@ async def test_over_answer_and_back(world: BotApi, door: Open, script: Script) -
     script.add(supervisor=["Hello.", "On Monday."])
     async with door(allowed=[ANN], given=[chat(77)]) as telegram:
         telegram.assistant.services.get(Seats).wait = 60
-        world.says(ANN, "hi")
-        await world.until_sent(ANN, 1)
-        world.says(ANN, "/person my lamp")
-        assert (await world.until_sent(ANN, 2))[1] == sentence("seat/phrases", "called_by_user", "en")
+        await world.asks(ANN, "hi", sent=1)
+        assert (await world.asks(ANN, "/person my lamp", sent=2))[1] == sentence("seat/phrases", "called_by_user", "en")
         call = await post(world, "my lamp")
         assert "Hello." in call["text"]
         world.taps(call, TAKE, user=78)
@@ -76,8 +74,7 @@ async def test_over_answer_and_back(world: BotApi, door: Open, script: Script) -
         world.says(CHAT, "/back gets a new lamp", answers=taken, user=77, writer={"first_name": name})
         assert (await world.until_sent(ANN, 5))[4] == sentence("seat/phrases", "back", "en")
         await post(world, "is back with the assistant")
-        world.says(ANN, "when?")
-        assert (await world.until_sent(ANN, 6))[5] == "On Monday."
+        assert (await world.asks(ANN, "when?", sent=6))[5] == "On Monday."
         assert "gets a new lamp" in script.asked[-1].messages[-1].text
         assert (await script_lines(telegram.assistant, THREAD))[2:6] == [
             *(f"supervisor: {sentence('seat/phrases', 'taken', 'en', name=name)}", "user: it is broken"),
@@ -89,8 +86,7 @@ async def test_a_second_operator(world: BotApi, door: Open, script: Script) -> N
     """A second operator reads the holder of the thread, and may take it; a post about it offers the way back."""
     script.add(supervisor=["Hello."])
     async with door(given=[SeatSettings(operator_chat=CHAT)]) as telegram:
-        world.says(ANN, "hi")
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "hi", sent=1)
         await telegram.assistant.services.get(Seats).call(THREAD, THREAD, "en", "assistant", "angry")
         call = await post(world, "angry")
         await take_seat(telegram.assistant, THREAD, Operator("Cleo", "desk"))

@@ -36,16 +36,13 @@ async def test_a_long_talk_is_shown_in_pages(door: Open, world: BotApi) -> None:
     """The newest page first, with buttons for the older one and for all of it as a document."""
     async with door(Echo().models(ROLES)) as telegram:
         for number in range(4):
-            world.says(ANN, f"word {number}. " + " ".join(map(str, range(180))))
-            await world.until_sent(ANN, number + 1)
+            await world.asks(ANN, f"word {number}. " + " ".join(map(str, range(180))), sent=number + 1)
         await world.until(lambda: not telegram.chats.busy)
-        world.says(ANN, "/history")
-        text = (await world.until_sent(ANN, 5))[4]
+        text = (await world.asks(ANN, "/history", sent=5))[4]
         assert text.startswith("Page 1 of 2")
         assert ("word 3." in text, "word 0." in text) == (True, False)
         assert labels(world.sent[4]) == [["‹ Older", "📄 As a document"]]
-        world.taps(world.sent[4], "‹ Older")
-        text = (await world.until_sent(ANN, 6))[5]
+        text = (await world.presses(world.sent[4], "‹ Older", sent=6))[5]
         assert text.startswith("Page 2 of 2")
         assert ("word 3." in text, "word 0." in text) == (False, True)
         assert labels(world.sent[5]) == [["Newer ›", "📄 As a document"]]
@@ -58,11 +55,9 @@ async def test_a_long_talk_is_shown_in_pages(door: Open, world: BotApi) -> None:
 async def test_a_short_talk_needs_no_pages(door: Open, world: BotApi) -> None:
     """A short talk is shown whole, without buttons."""
     async with door(Echo().models(ROLES)) as telegram:
-        world.says(ANN, "a word")
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "a word", sent=1)
         await world.until(lambda: not telegram.chats.busy)
-        world.says(ANN, "/history")
-        text = (await world.until_sent(ANN, 2))[1]
+        text = (await world.asks(ANN, "/history", sent=2))[1]
     assert text.count("a word") == 2
     assert "reply_markup" not in world.sent[1]
 
@@ -71,14 +66,12 @@ async def test_all_that_is_kept_is_handed_out(door: Open, world: BotApi) -> None
     """To read and to process: profile, lists, reminders, settings, and every conversation; nothing of a door's own."""
     async with door(Echo().models(ROLES)) as telegram:
         await keep(telegram)
-        world.says(ANN, "my first words")
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "my first words", sent=1)
         await world.until(lambda: not telegram.chats.busy)
         begun = datetime.now(UTC)
         world.says(ANN, "/export")
         world.says(ANN, "/export json")
-        world.says(ANN, "/export xml")
-        texts = await world.until_sent(ANN, 6)
+        texts = await world.asks(ANN, "/export xml", sent=6)
     names = {f"export-{day:%Y-%m-%d}.{kind}" for day in (begun, datetime.now(UTC)) for kind in ("md", "json")}
     assert len(names & {*texts}) == 2
     assert "There is /export" in texts[-1]
@@ -97,12 +90,10 @@ async def test_in_a_group_it_goes_to_its_owner(door: Open, world: BotApi) -> Non
     """The group reads where it went, and nothing of it; a person without a chat with the bot reads how to open one."""
     async with door(Echo().models(ROLES)) as telegram:
         await keep(telegram)
-        world.says(GROUP, "/export@sue_bot", user=ANN)
-        assert "our own chat" in (await world.until_sent(GROUP, 1))[0]
+        assert "our own chat" in (await world.asks(GROUP, "/export@sue_bot", user=ANN, sent=1))[0]
         await world.until(lambda: documents(world, ANN))
         world.blocked.add(ANN)
-        world.says(GROUP, "/export@sue_bot", user=ANN)
-        assert "https://t.me/sue_bot" in (await world.until_sent(GROUP, 2))[1]
+        assert "https://t.me/sue_bot" in (await world.asks(GROUP, "/export@sue_bot", user=ANN, sent=2))[1]
     assert documents(world, GROUP) == []
     assert "nurse" not in str(world.texts(GROUP))
 
@@ -111,7 +102,6 @@ async def test_in_a_group_it_goes_to_its_owner(door: Open, world: BotApi) -> Non
 async def test_privacy_is_told_in_the_readers_language(door: Open, world: BotApi) -> None:
     """The reply names the stored data, its time, and the commands that show and delete it."""
     async with door():
-        world.says(ANN, "/privacy", writer={"language_code": "ru"})
-        [text] = await world.until_sent(ANN, 1)
+        [text] = await world.asks(ANN, "/privacy", writer={"language_code": "ru"}, sent=1)
     assert text.startswith("Что я храню и как долго:")
     assert all(command in text for command in ("/export", "/forget profile", "/forget me"))

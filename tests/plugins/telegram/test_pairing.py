@@ -35,19 +35,15 @@ async def test_a_link_lets_its_opener_in(door: Open, world: BotApi, script: Scri
     async with door(allowed=[]) as telegram:
         assert telegram.access.is_closed
         code = code_of(link("sue_bot", TOKEN))
-        world.says(ANN, f"/start {code}")
-        texts = await world.until_sent(ANN, 2)
+        texts = await world.asks(ANN, f"/start {code}", sent=2)
         assert "you are its administrator" in texts[0]
         assert texts[1] == "Hello Ann."
-        world.says(BOB, f"/start {code}")
-        assert "only talks to people" in (await world.until_sent(BOB, 1))[0]
+        assert "only talks to people" in (await world.asks(BOB, f"/start {code}", sent=1))[0]
         assert telegram.access.administrators == [ANN]
     async with door(allowed=[]) as telegram:
         assert not telegram.access.is_closed
-        world.says(ANN, "hello")
-        assert (await world.until_sent(ANN, 3))[2] == "Hello again."
-        world.says(BOB, f"/start {code_of(link('sue_bot', TOKEN))}")
-        assert await world.until_sent(BOB, 3)
+        assert (await world.asks(ANN, "hello", sent=3))[2] == "Hello again."
+        assert await world.asks(BOB, f"/start {code_of(link('sue_bot', TOKEN))}", sent=3)
         assert "administrator" not in world.texts(BOB)[1]
 
 
@@ -55,16 +51,14 @@ async def test_a_link_ends_after_an_hour(door: Open, world: BotApi, monkeypatch:
     """A later opener is a stranger."""
     monkeypatch.setattr(access, "LINK_LASTS", -1)
     async with door(Echo().models(ROLES), allowed=[]):
-        world.says(ANN, f"/start {code_of(link('sue_bot', TOKEN))}")
-        assert "only talks to people" in (await world.until_sent(ANN, 1))[0]
+        assert "only talks to people" in (await world.asks(ANN, f"/start {code_of(link('sue_bot', TOKEN))}", sent=1))[0]
 
 
 async def test_a_code_in_a_group_is_none(door: Open, world: BotApi) -> None:
     """Everybody there would have seen it."""
     async with door(Echo().models(ROLES), allowed=[CID]) as telegram:
         code = code_of(link("sue_bot", TOKEN))
-        world.says(GROUP, f"/start@sue_bot {code}", user=ANN)
-        assert "only talks to people" in (await world.until_sent(GROUP, 1))[0]
+        assert "only talks to people" in (await world.asks(GROUP, f"/start@sue_bot {code}", user=ANN, sent=1))[0]
         assert not telegram.access.admits(ANN)
 
 
@@ -79,8 +73,7 @@ async def test_the_command_prints_a_link(
         code = code_of(capsys.readouterr().out.strip())
         for wrong in (code[:-1], changed(code, 16), changed(code, 0), f"é{code}", "x" * len(code)):
             assert await telegram.access.enter(BOB, wrong) is None
-        world.says(ANN, f"/start {code}")
-        await world.until_sent(ANN, 2)
+        await world.asks(ANN, f"/start {code}", sent=2)
         assert telegram.access.admits(ANN)
 
 

@@ -42,8 +42,7 @@ async def test_each_topic_is_a_thread_of_its_own(door: Open, world: BotApi, chat
             world.says(chat, f"@sue_bot {text}", user=ANN, topic=topic)
         await world.until_sent(chat, 3)
         await world.until(lambda: not telegram.chats.busy)
-        world.says(chat, "/history@sue_bot", user=ANN, topic=6)
-        await world.until_sent(chat, 4)
+        await world.asks(chat, "/history@sue_bot", user=ANN, topic=6, sent=4)
         await world.until(lambda: not telegram.chats.busy)
         threads = [f"telegram-{chat}:5", f"telegram-{chat}:6", f"telegram-{chat}"]
         assert sorted(info.thread for info in await telegram.assistant.threads()) == sorted(threads)
@@ -63,15 +62,12 @@ async def test_a_supergroup_goes_on_with_the_thread_of_its_group(door: Open, wor
     """Its history and its reminders stay, also after a restart; the old number is not written to."""
     group = -55
     async with door(Echo().models(ROLES)) as telegram:
-        world.says(group, "@sue_bot before", user=ANN)
-        await world.until_sent(group, 1)
+        await world.asks(group, "@sue_bot before", user=ANN, sent=1)
         world.migrates(group, GROUP)
-        world.says(GROUP, "@sue_bot after", user=BOB)
-        assert await world.until_sent(GROUP, 1) == ["after"]
+        assert await world.asks(GROUP, "@sue_bot after", user=BOB, sent=1) == ["after"]
         await telegram.deliver(Ring("reminder-1-1", f"telegram-{group}", f"telegram-{BOB}", "⏰ milk"))
     async with door(Echo().models(ROLES)) as telegram:
-        world.says(GROUP, "@sue_bot later", user=ANN)
-        await world.until_sent(GROUP, 3)
+        await world.asks(GROUP, "@sue_bot later", user=ANN, sent=3)
         await world.until(lambda: not telegram.chats.busy)
         [info] = await telegram.assistant.threads()
         assert info.thread == f"telegram-{group}"
@@ -114,14 +110,12 @@ async def test_only_its_own_bot_takes_up_what_was_left(door: Open, world: BotApi
     script.add(supervisor=["never finished"])
     async with other.serving():
         async with door(Echo().models(ROLES)):
-            world.says(BOB, "hello")
-            await world.until_sent(BOB, 1)
+            await world.asks(BOB, "hello", sent=1)
         async with door(api=other, is_killed=True) as two:
             other.says(ANN, "to max")
             await until_stored(two, f"telegram@7654321-{ANN}", 1)
         async with door(Echo().models(ROLES)):
-            world.says(BOB, "hello again")
-            await world.until_sent(BOB, 2)
+            await world.asks(BOB, "hello again", sent=2)
         assert world.texts(ANN) == []
         async with door(Echo().models(ROLES), api=other):
             assert await other.until_sent(ANN, 1) == ["to max"]
@@ -206,8 +200,7 @@ async def test_a_growing_answer_is_replaced_after_a_restart(
     script.gates["supervisor"] = Gate(0)
     script.add(supervisor=["never finished"])
     async with door(is_killed=True) as telegram:
-        world.says(GROUP, "@sue_bot hello", user=ANN)
-        await world.until_sent(GROUP, 1)
+        await world.asks(GROUP, "@sue_bot hello", user=ANN, sent=1)
         await until_noted(telegram, f"telegram-{GROUP}")
     async with door(Echo().models(ROLES)) as telegram:
         await world.until(lambda: world.texts(GROUP) == ["hello"])

@@ -18,8 +18,7 @@ async def test_a_group_is_greeted(door: Open, world: BotApi) -> None:
         world.admits(GROUP, user=ANN, lang="ru")
         [greeting] = await world.until_sent(GROUP, 1)
         world.admits(GROUP, "administrator", "member", user=ANN)
-        world.says(GROUP, "/help@sue_bot", user=ANN)
-        assert len(await world.until_sent(GROUP, 2)) == 2
+        assert len(await world.asks(GROUP, "/help@sue_bot", user=ANN, sent=2)) == 2
     assert greeting.startswith("Всем привет!")
     assert "@sue_bot" in greeting
 
@@ -28,8 +27,7 @@ async def test_a_stranger_brings_the_bot_in(door: Open, world: BotApi) -> None:
     """The group reads one friendly line, and nobody in it is answered but those who may be."""
     async with door(Echo().models(ROLES), allowed=[ANN]):
         world.admits(GROUP, user=STRANGER)
-        world.says(GROUP, "@sue_bot hello", user=ANN)
-        texts = await world.until_sent(GROUP, 2)
+        texts = await world.asks(GROUP, "@sue_bot hello", user=ANN, sent=2)
     assert texts[0].endswith(str(STRANGER))
     assert texts[1] == "hello"
 
@@ -39,8 +37,7 @@ async def test_who_has_blocked_the_bot_is_told_later(
 ) -> None:
     """A reminder waits, also over a restart, and rings when the bot is started again."""
     async with door(Echo().models(ROLES)) as telegram:
-        world.says(ANN, "hello")
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "hello", sent=1)
         world.blocked.add(ANN)
         world.admits(ANN, "kicked", "member", user=ANN)
         notices = telegram.assistant.memory.notices

@@ -37,18 +37,15 @@ async def end(process: WarmProcess, number: signal.Signals) -> tuple[int | None,
 async def test_a_talk_over_restarts(world: BotApi, tmp_path: Path) -> None:
     """The conversation goes on after a kill and no message is answered twice; SIGTERM ends in good order."""
     process = await start(world, tmp_path)
-    world.says(ANN, "/start")
-    assert len(await world.until_sent(ANN, 1)) == 1
-    world.says(ANN, "add buy milk to my list")
-    await world.until_sent(ANN, 2)
+    assert len(await world.asks(ANN, "/start", sent=1)) == 1
+    await world.asks(ANN, "add buy milk to my list", sent=2)
     # The turn ends a moment after its answer is on the screen.
     async with open_memory(f"sqlite:///{tmp_path}/dialogs.db") as memory:
         await until_closed(memory, f"telegram-{ANN}")
     code, printed = await end(process, signal.SIGKILL)
     assert code == -signal.SIGKILL
     process = await start(world, tmp_path)
-    world.says(ANN, "what is on my list?")
-    assert "milk" in (await world.until_sent(ANN, 3))[2]
+    assert "milk" in (await world.asks(ANN, "what is on my list?", sent=3))[2]
     code, more = await end(process, signal.SIGTERM)
     assert code == 0
     assert len(world.texts(ANN)) == 3

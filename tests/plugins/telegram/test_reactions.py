@@ -25,15 +25,13 @@ async def test_who_dislikes_an_answer_may_have_another(door: Open, world: BotApi
     """A thumb down offers to try again, also after a restart; the second answer is a turn of its own."""
     script.add(supervisor=["One.", "Two."])
     async with door():
-        world.says(ANN, "count")
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "count", sent=1)
     async with door() as telegram:
         world.reacts(world.sent[0], "👎")
         texts = await world.until_sent(ANN, 2)
         assert texts[1].startswith("Sorry that this was no help.")
         assert labels(world.sent[1]) == [["🔁 Try again"]]
-        world.taps(world.sent[1], "🔁 Try again")
-        assert (await world.until_sent(ANN, 3))[2] == "Two."
+        assert (await world.presses(world.sent[1], "🔁 Try again", sent=3))[2] == "Two."
         assert await signs(telegram) == {"👎": 1}
 
 
@@ -61,8 +59,7 @@ async def test_others_may_like_an_answer_and_not_have_it_made_anew(door: Open, w
     """In a group everybody's reaction counts; only who was answered is offered another answer; strangers are nobody."""
     script.add(supervisor=["One."])
     async with door(allowed=[ANN, BOB]) as telegram:
-        world.says(GROUP, "@sue_bot count", user=ANN)
-        await world.until_sent(GROUP, 1)
+        await world.asks(GROUP, "@sue_bot count", user=ANN, sent=1)
         await world.until(lambda: not telegram.chats.busy)
         world.reacts(world.sent[0], "👎", user=BOB)
         world.reacts(world.sent[0], "👎", user=99)
@@ -79,14 +76,12 @@ async def test_an_offer_stands_in_the_topic_of_the_answer(door: Open, world: Bot
     """Telegram does not say in which topic a reaction is; an answer of an earlier conversation has no way back."""
     script.add(supervisor=["One.", "Hello."])
     async with door() as telegram:
-        world.says(ANN, "count", topic=5)
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "count", topic=5, sent=1)
         await world.until(lambda: not telegram.chats.busy)
         world.reacts(world.sent[0], "👎")
         await world.until_sent(ANN, 2)
         assert len(world.texts(ANN, topic=5)) == 2
-        world.says(ANN, "/new", topic=5)
-        await world.until_sent(ANN, 3)
+        await world.asks(ANN, "/new", topic=5, sent=3)
         await world.until(lambda: not telegram.chats.busy)
         world.reacts(world.sent[0], "👍")
         world.reacts(world.sent[0], "💩")

@@ -36,8 +36,7 @@ async def test_a_restart_answers_what_was_left_once(door: Open, world: BotApi, s
     async with door(Echo().models(ROLES)) as telegram:
         assert await world.until_sent(ANN, 2) == ["one", "two"]
         world.bring({"message": first})
-        world.says(ANN, "three")
-        assert await world.until_sent(ANN, 3) == ["one", "two", "three"]
+        assert await world.asks(ANN, "three", sent=3) == ["one", "two", "three"]
         ids = [line.message_id for line in await telegram.assistant.history(f"telegram-{ANN}")]
         assert ids[0] == f"telegram-{ANN}-{first['message_id']}"
 
@@ -126,8 +125,7 @@ async def test_an_answer_is_sent_once(
             await until_noted(telegram, thread)
         await until_closed(telegram.assistant.memory, thread)
     async with door(Echo().models(ROLES)) as telegram:
-        world.says(ANN, "/help")
-        await world.until_sent(ANN, 2)
+        await world.asks(ANN, "/help", sent=2)
         await world.until(lambda: not telegram.chats.busy)
         assert await script_lines(telegram.assistant, thread) == [
             "user: something for the week",
@@ -163,8 +161,7 @@ async def test_commands_taps_and_hints_outlive_a_restart(door: Open, world: BotA
     script.add(supervisor=["never finished"])
     voice = {"file_id": "1", "file_unique_id": "1", "duration": 3}
     async with door(Echo().models(ROLES)):
-        world.says(ANN, "/forget")
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "/forget", sent=1)
     async with door(is_killed=True) as telegram:
         waiting = [world.says(ANN, "one"), world.says(ANN, voice=voice), world.says(ANN, "/lang ru")]
         world.taps(world.sent[0], "Yes, do it")
@@ -177,8 +174,7 @@ async def test_commands_taps_and_hints_outlive_a_restart(door: Open, world: BotA
     async with door(Echo().models(ROLES)) as telegram:
         for message in waiting:
             world.bring({"message": message})
-        world.says(ANN, "three")
-        assert (await world.until_sent(ANN, 7))[6:] == ["three"]
+        assert (await world.asks(ANN, "three", sent=7))[6:] == ["three"]
     assert texts[1] == "one"
     assert texts[2].startswith("I cannot use what you sent")
     assert texts[3].startswith("Язык: Русский")
@@ -277,8 +273,7 @@ async def test_what_was_agreed_to_be_forgotten_is_told_after_a_restart(
         await asyncio.Event().wait()
 
     async with door(Echo().models(ROLES), is_killed=True) as telegram:
-        world.says(ANN, "forget everything about me")
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "forget everything about me", sent=1)
         owner, _, name = cut.rpartition(".")
         monkeypatch.setattr(attrgetter(owner)(telegram.assistant), name, never)
         world.says(ANN, "yes")

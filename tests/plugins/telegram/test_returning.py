@@ -38,8 +38,7 @@ async def test_a_web_app_hands_its_data_back(pages: Open, world: BotApi, script:
     """Its button stands below the chat; data that the form refuses are asked for again, others are the answer."""
     script.add(supervisor=BEGIN, planner=[Call("pick_slot"), "Noted."])
     async with pages() as telegram:
-        world.says(ANN, "Deliver it")
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "Deliver it", sent=1)
         [asked] = [sent for method, sent in world.calls if method == "sendMessage"]
         assert asked["reply_markup"]["keyboard"] == [[{"text": OPEN, "web_app": {"url": PAGE}}]]
         sends(world, '{"day": "Monday", "hour": "late"}')
@@ -55,8 +54,7 @@ async def test_data_that_nothing_asks_for_get_a_word(pages: Open, world: BotApi,
     """A button below the chat may outlive its question; its data then reaches no model."""
     script.add(supervisor=[*BEGIN, "Never asked."], planner=[Call("pay"), "Paid."])
     async with pages():
-        world.says(ANN, "I want to pay")
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "I want to pay", sent=1)
         sends(world, "receipt 5")
         assert (await world.until_sent(ANN, 2))[1] == "Paid."
         sends(world, "yes")
@@ -81,8 +79,7 @@ async def test_a_web_app_that_telegram_refuses_is_an_address(pages: Open, world:
     script.add(supervisor=BEGIN, planner=[Call("pay"), "Paid."])
     async with pages():
         world.fail("sendMessage", refusal(400, "Bad Request: BUTTON_TYPE_INVALID"))
-        world.says(ANN, "I want to pay")
-        assert PAGE in (await world.until_sent(ANN, 1))[0]
+        assert PAGE in (await world.asks(ANN, "I want to pay", sent=1))[0]
         asked = [sent for method, sent in world.calls if method == "sendMessage"]
         assert ["reply_markup" in sent for sent in asked] == [True, False]
 
@@ -91,16 +88,12 @@ async def test_a_link_back_to_the_chat_is_an_answer(pages: Open, world: BotApi, 
     """`/start` with a payload is one while a page may lead back so, also after a restart; its form checks it."""
     script.add(supervisor=BEGIN, planner=[Call("link_account"), "Linked."])
     async with pages():
-        world.says(ANN, "Link my account")
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "Link my account", sent=1)
         assert [row[0]["text"] for row in world.sent[0]["reply_markup"]["inline_keyboard"]] == [OPEN, "✖ Cancel"]
-        world.says(ANN, "/start abc")
-        assert "That does not fit (code: " in (await world.until_sent(ANN, 2))[1]
+        assert "That does not fit (code: " in (await world.asks(ANN, "/start abc", sent=2))[1]
     async with pages():
-        world.says(ANN, "/start 0042")
-        assert (await world.until_sent(ANN, 3))[2] == "Linked."
-        world.says(ANN, "/start 0042")
-        assert (await world.until_sent(ANN, 4))[3] == sentence("cli", "reply.started_before", "en")
+        assert (await world.asks(ANN, "/start 0042", sent=3))[2] == "Linked."
+        assert (await world.asks(ANN, "/start 0042", sent=4))[3] == sentence("cli", "reply.started_before", "en")
     assert '{"code":"0042"}' in tool_results(script)
 
 
@@ -108,13 +101,10 @@ async def test_a_link_that_no_page_declared_only_starts(pages: Open, world: BotA
     """Anybody can make a link to the bot: it answers no question that is not to be answered so."""
     script.add(supervisor=BEGIN, planner=[Call("sign_in"), "Welcome."])
     async with pages() as telegram:
-        world.says(ANN, "Sign me in")
-        await world.until_sent(ANN, 1)
-        world.says(ANN, "/start 0042")
-        assert (await world.until_sent(ANN, 2))[1] == sentence("cli", "reply.started_before", "en")
+        await world.asks(ANN, "Sign me in", sent=1)
+        assert (await world.asks(ANN, "/start 0042", sent=2))[1] == sentence("cli", "reply.started_before", "en")
         assert (await telegram.assistant.state(f"telegram-{ANN}"))["pending"]
-        world.says(ANN, "https://shop.example/end?code=x1&state=7")
-        assert (await world.until_sent(ANN, 3))[2] == "Welcome."
+        assert (await world.asks(ANN, "https://shop.example/end?code=x1&state=7", sent=3))[2] == "Welcome."
     assert '{"done":true,"answer":"x1"}' in tool_results(script)
 
 

@@ -56,8 +56,7 @@ async def test_every_door_keeps_the_same_memory(
         service.open_door(assistant, ServiceBot(world.issued, world.url), Settings(_env_file=None), everybody),
     ):
         for number, text in enumerate(TALK, 1):
-            world.says(ANN, text)
-            await world.until_sent(ANN, number)
+            await world.asks(ANN, text, sent=number)
     [thread] = [info.thread for info in await assistant.threads() if info.thread != "ann"]
     memories = {}
     for name in ("ann", thread):

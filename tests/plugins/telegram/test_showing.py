@@ -23,36 +23,30 @@ async def test_a_page_has_a_button_and_one_for_done(shop: Open, world: BotApi, s
     """A page opens by a button; "done" goes on. A page that Telegram does not link to can still be answered."""
     script.add(supervisor=BEGIN, planner=[[Call("sign_in"), Call("sign_in", {"purpose": "again"})], "Welcome."])
     async with shop():
-        world.says(ANN, "Sign me in")
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "Sign me in", sent=1)
         assert labels(world.sent[0]) == [["Open: shop.example"], ["Done", "✖ Cancel"]]
         assert world.sent[0]["reply_markup"]["inline_keyboard"][0][0]["url"] == "https://shop.example/sign-in"
         world.fail("sendMessage", refusal(400, "Bad Request: inline keyboard button URL is invalid"))
-        world.taps(world.sent[0], "Done")
-        await world.until_sent(ANN, 2)
+        await world.presses(world.sent[0], "Done", sent=2)
         assert labels(world.sent[1]) == [["Done", "✖ Cancel"]]
         assert "https://shop.example/sign-in" in world.sent[1]["text"]
-        world.taps(world.sent[1], "Done")
-        assert (await world.until_sent(ANN, 3))[2] == "Welcome."
+        assert (await world.presses(world.sent[1], "Done", sent=3))[2] == "Welcome."
 
 
 async def test_a_form_is_filled_in_words(shop: Open, world: BotApi, script: Script) -> None:
     """A form has no buttons: its fields are named, and a line for each fills them."""
     script.add(supervisor=BEGIN, planner=[Call("ask_address"), "Thanks."])
     async with shop():
-        world.says(ANN, "Fetch it")
-        assert (await world.until_sent(ANN, 1))[0].endswith("street:\nzip:")
+        assert (await world.asks(ANN, "Fetch it", sent=1))[0].endswith("street:\nzip:")
         assert "reply_markup" not in world.sent[0]
-        world.says(ANN, "street: Elm Street 5\nzip: 8001")
-        assert (await world.until_sent(ANN, 2))[1] == "Thanks."
+        assert (await world.asks(ANN, "street: Elm Street 5\nzip: 8001", sent=2))[1] == "Thanks."
 
 
 async def test_words_are_sent_below_the_cards(shop: Open, world: BotApi, script: Script) -> None:
     """A view is sent once and its words are not sent after it."""
     script.add(supervisor=BEGIN, planner=[Call("find_orders", {"name": "hat"}), "You have one."])
     async with shop() as telegram:
-        world.says(ANN, "What did I order?")
-        await world.until_sent(ANN, 2)
+        await world.asks(ANN, "What did I order?", sent=2)
         await world.until(lambda: not telegram.chats.is_busy(ANN))
     assert world.texts(ANN) == ["Orders\n1. Red hat — 15 EUR", "You have one."]
 

@@ -39,14 +39,12 @@ async def test_a_silent_user_is_asked_once(quiet: Open, world: BotApi, script: S
     """The question is a message of its own, in memory as in the chat; the model knows it after a restart."""
     script.add(supervisor=["What shall it be?", "Good."])
     async with quiet() as telegram:
-        world.says(ANN, "hello to you")
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "hello to you", sent=1)
         await world.until(lambda: not telegram.chats.is_busy(ANN))
         let_pass(telegram, 61)
         assert await world.until_sent(ANN, 2) == ["What shall it be?", WORDS]
     async with quiet() as telegram:
-        world.says(ANN, "I am back again")
-        assert await world.until_sent(ANN, 3) == ["What shall it be?", WORDS, "Good."]
+        assert await world.asks(ANN, "I am back again", sent=3) == ["What shall it be?", WORDS, "Good."]
         await world.until(lambda: not telegram.chats.is_busy(ANN))
         memory = contents(await telegram.assistant.history(THREAD))
     assert [it["content"] for it in memory if it["role"] == "assistant"] == world.texts(ANN)
@@ -59,8 +57,7 @@ async def test_who_cannot_be_reached_was_not_asked(quiet: Open, world: BotApi, s
     script.add(supervisor=["Hello.", "Hello.", "Hello."])
     async with quiet() as telegram:
         for chat, user in ((GROUP, ANN), (BOB, BOB), (ANN, ANN)):
-            world.says(chat, "@sue_bot hello to you", user=user)
-            await world.until_sent(chat, 1)
+            await world.asks(chat, "@sue_bot hello to you", user=user, sent=1)
             await world.until(partial(lambda: not telegram.chats.busy))
         world.chats.blocked.add(BOB)
         let_pass(telegram, 61)
@@ -76,8 +73,7 @@ async def test_nobody_is_asked_twice_after_a_kill(quiet: Open, world: BotApi, sc
     script.add(supervisor=["Hello.", "Hello."])
     async with quiet() as telegram:
         for chat in (ANN, BOB):
-            world.says(chat, "hello to you")
-            await world.until_sent(chat, 1)
+            await world.asks(chat, "hello to you", sent=1)
             await world.until(partial(lambda: not telegram.chats.busy))
         asked = (await telegram.assistant.history(THREAD))[-1].message_id
         await telegram.assistant.tell(THREAD, WORDS, f"silence-{asked}-1", THREAD, source=SILENCE)
@@ -92,10 +88,8 @@ async def test_nobody_is_asked_in_a_conversation_that_was_left(quiet: Open, worl
     """A user who has begun another conversation is there."""
     script.add(supervisor=["What shall it be?", "Hello again."])
     async with quiet() as telegram:
-        world.says(ANN, "hello to you")
-        await world.until_sent(ANN, 1)
-        world.says(ANN, "/new")
-        await world.until_sent(ANN, 2)
+        await world.asks(ANN, "hello to you", sent=1)
+        await world.asks(ANN, "/new", sent=2)
         await world.until(lambda: not telegram.chats.is_busy(ANN))
         let_pass(telegram, 61)
         assert (await world.until_sent(ANN, 3))[2] == WORDS

@@ -29,8 +29,7 @@ async def test_the_draft_has_a_button_that_stops(door: Open, world: BotApi, scri
         assert line.metadata.keys() >= {"interrupted", "interrupt_timestamp", "original"}
         world.stops(world.drafts[-1])
         del script.gates["supervisor"]
-        world.taps(world.sent[-1], "▶ Continue")
-        assert (await world.until_sent(ANN, 3))[2] == "Five."
+        assert (await world.presses(world.sent[-1], "▶ Continue", sent=3))[2] == "Five."
 
 
 @pytest.mark.parametrize("typed", ["Stop!", "стоп", "Хватит.", "/STOP"])
@@ -41,13 +40,11 @@ async def test_the_word_for_it_stops(door: Open, world: BotApi, script: Script, 
     async with door() as telegram:
         world.says(ANN, "count")
         await world.until(lambda: gate.holds)
-        world.says(ANN, typed)
-        assert await world.until_sent(ANN, 2) == ["One two", "⏹ stopped"]
+        assert await world.asks(ANN, typed, sent=2) == ["One two", "⏹ stopped"]
         gate.set()
         await world.until(lambda: not telegram.chats.busy)
         if typed[0] != "/":
-            world.says(ANN, typed)
-            assert (await world.until_sent(ANN, 3))[2] == "Fine."
+            assert (await world.asks(ANN, typed, sent=3))[2] == "Fine."
 
 
 async def test_a_stop_concerns_what_came_before(door: Open, world: BotApi, script: Script) -> None:
@@ -56,8 +53,7 @@ async def test_a_stop_concerns_what_came_before(door: Open, world: BotApi, scrip
     script.add(supervisor=["The whole answer."])
     async with door():
         world.says(ANN, "/stop")
-        world.says(ANN, "hello")
-        texts = await world.until_sent(ANN, 2)
+        texts = await world.asks(ANN, "hello", sent=2)
     assert sorted(texts) == ["Nothing is being answered at the moment.", "The whole answer."]
 
 
@@ -68,11 +64,9 @@ async def test_what_was_stopped_is_tried_again(door: Open, world: BotApi, script
     async with door():
         world.says(ANN, "count")
         await world.until(lambda: gate.holds)
-        world.says(ANN, "/stop")
-        await world.until_sent(ANN, 2)
+        await world.asks(ANN, "/stop", sent=2)
         del script.gates["supervisor"]
-        world.taps(world.sent[-1], "🔁 Try again")
-        assert (await world.until_sent(ANN, 3))[2] == "One two three four"
+        assert (await world.presses(world.sent[-1], "🔁 Try again", sent=3))[2] == "One two three four"
         assert script.asked[-1].messages[-1].text.endswith("count")
 
 
@@ -80,13 +74,11 @@ async def test_an_answer_in_a_circle_goes_on(door: Open, world: BotApi, script: 
     """The shown part stays, the sentence below it has a button, and the button asks for more."""
     script.add(supervisor=["We can go to the blue house.\n" * 300, "The end."])
     async with door():
-        world.says(ANN, "tell me a story")
-        shown, note = await world.until_sent(ANN, 2)
+        shown, note = await world.asks(ANN, "tell me a story", sent=2)
         assert shown.count("We can go to the blue house.") > 90
         assert note == phrase("cut_loop", "en")
         assert labels(world.sent[1]) == [["▶ Continue"]]
-        world.taps(world.sent[1], "▶ Continue")
-        assert (await world.until_sent(ANN, 3))[2] == "The end."
+        assert (await world.presses(world.sent[1], "▶ Continue", sent=3))[2] == "The end."
 
 
 async def test_a_group_has_a_button_that_stops(
@@ -102,8 +94,7 @@ async def test_a_group_has_a_button_that_stops(
         world.taps(world.sent[0], "⏹ Stop", user=BOB)
         await world.until(lambda: "answerCallbackQuery" in world.methods())
         assert world.texts(GROUP) == ["One two"]
-        world.taps(world.sent[0], "⏹ Stop", user=ANN)
-        assert await world.until_sent(GROUP, 2) == ["One two", "⏹ stopped"]
+        assert await world.presses(world.sent[0], "⏹ Stop", user=ANN, sent=2) == ["One two", "⏹ stopped"]
 
 
 async def test_a_failure_has_a_button_that_tries_again(door: Open, world: BotApi, script: Script) -> None:
@@ -113,8 +104,7 @@ async def test_a_failure_has_a_button_that_tries_again(door: Open, world: BotApi
         message = world.says(ANN, "hello")
         await world.until_sent(ANN, 1)
         assert labels(world.sent[0]) == [["🔁 Try again"]]
-        world.taps(world.sent[0], "🔁 Try again")
-        assert (await world.until_sent(ANN, 2))[1] == "Here I am."
+        assert (await world.presses(world.sent[0], "🔁 Try again", sent=2))[1] == "Here I am."
         await world.until(lambda: not telegram.chats.is_busy(ANN))
         lines = await telegram.assistant.history(THREAD)
         assert [line.role for line in lines] == ["user", "assistant", "assistant"]
@@ -124,5 +114,4 @@ async def test_a_failure_has_a_button_that_tries_again(door: Open, world: BotApi
 async def test_there_may_be_nothing_to_try_again(door: Open, world: BotApi) -> None:
     """/retry says so in a new chat."""
     async with door():
-        world.says(ANN, "/retry")
-        assert await world.until_sent(ANN, 1) == ["There is nothing to try again."]
+        assert await world.asks(ANN, "/retry", sent=1) == ["There is nothing to try again."]

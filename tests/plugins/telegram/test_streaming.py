@@ -166,8 +166,7 @@ async def test_a_slow_answer_can_be_begun_anew(
     script.delays["supervisor"] = 60
     script.add(supervisor=["never finished", "Here I am."])
     async with door() as telegram:
-        world.says(ANN, "hello")
-        assert (await world.until_sent(ANN, 1))[0].startswith("It takes longer")
+        assert (await world.asks(ANN, "hello", sent=1))[0].startswith("It takes longer")
         assert labels(world.sent[0]) == [["⏹ Stop", "🔁 Try again"]]
         script.delays.clear()
         world.taps(world.sent[0], "🔁 Try again")

@@ -16,21 +16,17 @@ async def test_first_contact_greets(door: Open, world: BotApi, script: Script) -
     """/start in a new chat lets the assistant speak first, in a known one it tells how things are."""
     script.add(supervisor=["Welcome!"])
     async with door():
-        world.says(ANN, "/start")
-        assert await world.until_sent(ANN, 1) == ["Welcome!"]
-        world.says(ANN, "/start")
-        assert "already talking" in (await world.until_sent(ANN, 2))[1]
+        assert await world.asks(ANN, "/start", sent=1) == ["Welcome!"]
+        assert "already talking" in (await world.asks(ANN, "/start", sent=2))[1]
     assert "sendMessageDraft" in world.methods()
 
 
 async def test_a_first_contact_in_the_language_of_the_users_telegram(door: Open, world: BotApi) -> None:
     """The greeting and the door's own sentences follow the user's Telegram until the user writes."""
     async with door(Echo().models(ROLES)) as telegram:
-        world.says(ANN, "/start", writer={"language_code": "ru-RU"})
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "/start", writer={"language_code": "ru-RU"}, sent=1)
         assert (await telegram.assistant.state(f"telegram-{ANN}"))["lang"] == "ru"
-        world.says(ANN, "/start")
-        assert "Мы уже беседуем" in (await world.until_sent(ANN, 2))[1]
+        assert "Мы уже беседуем" in (await world.asks(ANN, "/start", sent=2))[1]
 
 
 @pytest.mark.needs("planner")
@@ -43,8 +39,7 @@ async def test_dialogs_take_over_and_are_switched(door: Open, world: BotApi, scr
         observer=["planner"],
     )
     async with door() as telegram:
-        world.says(ANN, "Hi, I have just joined")
-        assert await world.until_sent(ANN, 1) == ["What do you do?"]
+        assert await world.asks(ANN, "Hi, I have just joined", sent=1) == ["What do you do?"]
         world.says(ANN, "Rather show me all my to-dos for the week, please")
         assert (await world.until_sent(ANN, 2))[1] == "What shall I put down?"
         assert (await telegram.assistant.state(f"telegram-{ANN}"))["dialog"] == "planner"
@@ -91,8 +86,7 @@ async def test_two_chats_do_not_wait_for_each_other(door: Open, world: BotApi, s
     async with door():
         world.says(ANN, "something for the week")
         await world.until(lambda: len(script.asked) == 2)
-        world.says(BOB, "hello")
-        assert await world.until_sent(BOB, 1) == ["At once."]
+        assert await world.asks(BOB, "hello", sent=1) == ["At once."]
         assert world.texts(ANN) == []
         gate.set()
         assert await world.until_sent(ANN, 1) == ["At last."]
@@ -111,11 +105,9 @@ async def test_messages_of_a_chat_are_answered_in_order(door: Open, world: BotAp
 async def test_a_chosen_language_stays(door: Open, world: BotApi) -> None:
     """/lang holds for the turns that follow, whatever they are written in, also after a restart."""
     async with door(Echo().models(ROLES)) as telegram:
-        world.says(ANN, "/lang ru")
-        await world.until_sent(ANN, 1)
+        await world.asks(ANN, "/lang ru", sent=1)
     async with door(Echo().models(ROLES)) as telegram:
-        world.says(ANN, "hello there")
-        await world.until_sent(ANN, 2)
+        await world.asks(ANN, "hello there", sent=2)
         assert (await telegram.assistant.state(f"telegram-{ANN}"))["lang"] == "ru"
 
 
@@ -130,8 +122,7 @@ async def test_a_document_is_sent_as_one(door: Open, world: BotApi, script: Scri
         ],
     )
     async with door():
-        world.says(ANN, "I am a nurse, export that")
-        [name] = await world.until_sent(ANN, 1)
+        [name] = await world.asks(ANN, "I am a nurse, export that", sent=1)
     assert name.endswith(".md")
     document = next(call["document"] for method, call in world.calls if method == "sendDocument")
     assert isinstance(document, Upload)

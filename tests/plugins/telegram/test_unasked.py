@@ -31,8 +31,7 @@ async def test_a_reminder_arrives_by_itself(door: Open, world: BotApi, script: S
     reminder = Call("add_reminder", {"when": "in 1 second", "text": "tea"})
     script.add(supervisor=[PLAN], planner=[reminder, "It is set."])
     async with door() as telegram:
-        world.says(ANN, "Remind me of the tea, please")
-        assert await world.until_sent(ANN, 2) == ["It is set.", "⏰ tea"]
+        assert await world.asks(ANN, "Remind me of the tea, please", sent=2) == ["It is set.", "⏰ tea"]
         async with telegram.assistant.memory.locks.hold(f"telegram-{ANN}"):  # it is written down when it was sent
             lines = await telegram.assistant.memory.transcript.lines(f"telegram-{ANN}")
         assert lines[-1].text == "⏰ tea"
@@ -49,8 +48,7 @@ async def test_a_reminder_that_was_missed_is_told_as_missed(door: Open, world: B
         (text,) = await world.until_sent(ANN, 1)
         assert text.startswith("⏰ tea (missed: it was due ")
     async with door(Echo().models(ROLES)) as telegram:
-        world.says(ANN, "hello")
-        assert await world.until_sent(ANN, 2) == [text, "hello"]
+        assert await world.asks(ANN, "hello", sent=2) == [text, "hello"]
         await world.until(lambda: not telegram.chats.is_busy(ANN))
         assert await script_lines(telegram.assistant, f"telegram-{ANN}") == [
             f"supervisor: {text}",
@@ -66,13 +64,11 @@ async def test_who_had_blocked_the_bot_is_told_what_was_missed(door: Open, world
         memory = telegram.assistant.memory
         await set_reminder(memory, ANN, ago=120)
         await world.until(lambda: "sendMessage" in world.methods())
-        world.says(BOB, "hello")
-        await world.until_sent(BOB, 1)
+        await world.asks(BOB, "hello", sent=1)
         assert await memory.transcript.lines(f"telegram-{ANN}") == []
         assert world.methods().count("sendMessage") == 2
         world.blocked.clear()
-        world.says(ANN, "/start")
-        assert any("⏰ tea (missed" in text for text in await world.until_sent(ANN, 2))
+        assert any("⏰ tea (missed" in text for text in await world.asks(ANN, "/start", sent=2))
         assert await memory.notices.due(2**53, None, "*") == []
 
 
@@ -85,8 +81,7 @@ async def test_a_reminder_outlasts_a_network_that_is_away(
     async with door(Echo().models(ROLES)) as telegram:
         await set_reminder(telegram.assistant.memory, ANN, ago=0)
         await world.until(lambda: "sendMessage" in world.methods())
-        world.says(ANN, "hello")
-        assert sorted(await world.until_sent(ANN, 2)) == ["hello", "⏰ tea"]
+        assert sorted(await world.asks(ANN, "hello", sent=2)) == ["hello", "⏰ tea"]
 
 
 async def test_a_reminder_that_was_written_down_is_not_sent_again(door: Open, world: BotApi) -> None:

@@ -2,7 +2,7 @@
 
 Conversations: an assistant, and what its models say: `scripted_assistant`, `fake_assistant`, `compiled`,
     `takeover`, `tiny_graph`, `endpoint_talk`, `obeying`, `odd_provider`, `wire_forms`, `refusing_server`,
-    `small_window`, `user_words`, `prompt_snapshot`, `training`, `settings_cache`, `made_tables`,
+    `changed_speakers`, `small_window`, `user_words`, `prompt_snapshot`, `training`, `settings_cache`, `made_tables`,
     `prompt_copy`, `stops`.
 
 The stand-in: its room and its tables: `rules`, `rules_prompt`, `standin_table`, `standin_fresh`, `opening_table`,

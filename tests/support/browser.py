@@ -102,10 +102,12 @@ async def is_sound(page: Page) -> None:
     assert [(each["id"], page.url, node["html"][:200]) for each in problems for node in each["nodes"]] == []
 
 
-async def say(page: Page, text: str) -> None:
-    """Type a message and send it: on a desktop by the keyboard, on a phone by the button."""
+async def say(page: Page, text: str, shows: str = "") -> None:
+    """Type a message and send it, on a desktop by the keyboard, on a phone by the button; wait for what it shows."""
     await page.fill("#text", text)
     if page.viewport_size == {"width": DESKTOP[0], "height": DESKTOP[1]}:
         await page.press("#text", "Enter")
     else:
         await page.locator(".send").tap()
+    if shows:
+        await expect(page.locator("#log")).to_contain_text(shows)

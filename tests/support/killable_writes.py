@@ -32,6 +32,7 @@ from app.testing import compose
 from app.testing.script import Asked, Call, Line, Script
 from observers import Observer
 from prompts import phrase
+from tests.support.changed_speakers import changed
 from tests.support.killable_process import Request, serve
 from tests.support.shop_tools import ask_address, choose_order
 from tests.support.write_tools import Desk
@@ -147,10 +148,8 @@ def staff() -> tuple[Desk, Speakers, Mapping[str, Observer]]:
 
 def with_questions(speakers: Speakers) -> Speakers:
     """Return the speakers; the planner has two more tools, which ask the user."""
-    planner = speakers.dialogs["planner"]
     own = discover()[0].dialogs["planner"].tools
-    asking = replace(planner, tools=[*planner.tools, *ASKING, promise, *own], resume="ask")
-    return Speakers(speakers.supervisor, {**speakers.dialogs, "planner": asking})
+    return changed(speakers, "planner", *ASKING, promise, *own, resume="ask")
 
 
 async def play(request: Request, pipe: int) -> None:

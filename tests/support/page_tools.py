@@ -1,7 +1,5 @@
 """Tools that send the user to a page; the page returns a value."""
 
-from dataclasses import replace
-
 from langchain_core.tools import tool
 from pydantic import BaseModel, Field
 
@@ -9,6 +7,7 @@ from agents.toolkit.result import Answer, request
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from app.testing.script import Call, Line
+from tests.support.changed_speakers import changed
 
 BEGIN: list[Line] = [Call("plan_things", {"brief": "sign in"})]
 PAGE = "https://shop.example/sign-in"
@@ -80,5 +79,4 @@ async def send(text: str) -> str:
 def with_pages(speakers: Speakers) -> Speakers:
     """Return the speakers, the planner with the tools of this module."""
     tools = [sign_in, get_code, link_account, pick_slot, pay, go_to, send]
-    planner = replace(speakers.dialogs["planner"], tools=tools)
-    return Speakers(speakers.supervisor, {**speakers.dialogs, "planner": planner})
+    return changed(speakers, "planner", tools=tools)

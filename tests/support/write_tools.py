@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from agents.toolkit.context import Runtime
 from agents.toolkit.result import Answer, result
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
+from tests.support.changed_speakers import changed
 
 Step = Callable[[str], Awaitable[None]]
 
@@ -54,8 +54,7 @@ class Desk:
 
     def with_desk(self, speakers: Speakers) -> Speakers:
         """Return the speakers, the planner with the tools of the desk."""
-        planner = replace(speakers.dialogs["planner"], tools=self.tools())
-        return Speakers(speakers.supervisor, {**speakers.dialogs, "planner": planner})
+        return changed(speakers, "planner", tools=self.tools())
 
     async def check(self, args: Mapping[str, Any], runtime: Runtime) -> str | None:
         """Return the reason against a payment."""

@@ -25,6 +25,7 @@ from app.testing import Chat
 from app.testing.script import Call, Line
 from app.yaml_file import FilePart, read_files
 from prompts import phrase
+from tests.support.changed_speakers import changed
 from tests.support.http_service import Answer, Service
 from tests.support.rules import RulesModel
 from tests.support.rules_prompt import rules_prompt
@@ -44,9 +45,7 @@ def bounded(chat: Chat) -> Chat:
 
 def given(chat: Chat, *tools: BaseTool) -> None:
     """Give the supervisor tools."""
-    chat.speakers = replace(
-        chat.speakers, supervisor=replace(chat.speakers.supervisor, tools=[*chat.speakers.supervisor.tools, *tools])
-    )
+    chat.speakers = changed(chat.speakers, SUPERVISOR, *tools)
 
 
 @pytest.mark.parametrize("text", ["x" * 51, "пить" * 20, "\n" * 60, "👩‍👩‍👧" * 30, "<context>" * 10, "x" * 5_000_000])

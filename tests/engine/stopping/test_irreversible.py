@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
 from app.testing.script import Call, Script
 from prompts import phrase
+from tests.support.changed_speakers import changed
 from tests.support.scripted_assistant import ROLES, THREAD, open_calls, play, said, stage
 from tests.support.stops import PLAN, messages, play_until
 
@@ -37,10 +37,7 @@ async def post(text: str) -> str:
 
 def with_post(speakers: Speakers) -> Speakers:
     """Give the planner the tool."""
-    planner = speakers.dialogs["planner"]
-    return Speakers(
-        speakers.supervisor, {**speakers.dialogs, "planner": replace(planner, tools=[*planner.tools, post])}
-    )
+    return changed(speakers, "planner", post)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from app.process.logs import log_on_stderr
 from app.testing import Chat, told
 from app.testing.script import Call, Line
 from prompts import phrase
+from tests.support.changed_speakers import changed
 
 pytestmark = pytest.mark.needs("profile")
 
@@ -35,11 +36,7 @@ class Shorter(BaseModel):
 
 def with_weather(chat: Chat) -> None:
     """Give the planner a tool that raises."""
-    planner = chat.speakers.dialogs["planner"]
-    chat.speakers = Speakers(
-        chat.speakers.supervisor,
-        {**chat.speakers.dialogs, "planner": replace(planner, tools=[*planner.tools, weather])},
-    )
+    chat.speakers = changed(chat.speakers, "planner", weather)
 
 
 @pytest.mark.needs("planner")
@@ -145,9 +142,7 @@ async def test_a_dialog_that_changed_keeps_what_still_fits(chat: Chat) -> None:
         ],
     )
     await chat.says("Hi", "A nurse")
-    profile = chat.speakers.dialogs["profile"]
-    shorter = replace(profile, version=2, form=Shorter)
-    chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "profile": shorter})
+    chat.speakers = changed(chat.speakers, "profile", version=2, form=Shorter)
 
     await chat.says("No")
 

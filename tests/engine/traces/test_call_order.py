@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from langchain_core.messages import ToolMessage
@@ -17,6 +16,7 @@ from agents.toolkit.traits import traits
 from app.testing import Chat, told
 from app.testing.script import Call, Line
 from prompts import phrase
+from tests.support.changed_speakers import changed
 
 pytestmark = pytest.mark.needs("planner")
 BEGIN: list[Line] = [Call("plan_things", {"brief": "see below"})]
@@ -88,8 +88,7 @@ TOOLS: Sequence[BaseTool] = [write, sign, open_letter, read, meet, choose_line]
 def tools(chat: Chat) -> None:
     """Give the planner a few tools."""
     BOOK.clear()
-    planner = replace(chat.speakers.dialogs["planner"], tools=TOOLS)
-    chat.speakers = replace(chat.speakers, dialogs={**chat.speakers.dialogs, "planner": planner})
+    chat.speakers = changed(chat.speakers, "planner", tools=TOOLS)
 
 
 def ended(chat: Chat) -> list[str]:

@@ -1,7 +1,5 @@
 """Messages that are plainly for a dialog: it takes over without a call of the supervisor's model."""
 
-from dataclasses import replace
-
 import pytest
 
 from agents.conversation.gate import Guess
@@ -12,6 +10,7 @@ from agents.toolkit.speaker import Speakers
 from app.testing import Chat, told
 from app.testing.script import Call, Line
 from prompts import phrase
+from tests.support.changed_speakers import changed
 from tests.support.shop_tools import ask_address, choose_order
 
 pytestmark = pytest.mark.needs("profile")
@@ -208,5 +207,4 @@ async def test_what_the_gate_takes_for_an_answer_is_filled_in(chat: Chat) -> Non
 
 def asking(speakers: Speakers) -> Speakers:
     """Return the speakers, the supervisor with tools that ask the user."""
-    lead = replace(speakers.supervisor, tools=[*speakers.supervisor.tools, choose_order, ask_address])
-    return replace(speakers, supervisor=lead)
+    return changed(speakers, SUPERVISOR, choose_order, ask_address)

@@ -1,18 +1,17 @@
 """Failed tools end in assistant_help: the model is told what help says, without asking for it."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 from langchain_core.tools import tool
 
 from agents.events import ToolEnd
-from agents.toolkit.speaker import Speakers
 from agents.toolkit.tool_node import TIMEOUT
 from app.settings import Settings
 from app.testing import Chat, told
 from app.testing.script import Call
 from prompts import phrase, prompt
+from tests.support.changed_speakers import changed
 from tests.support.simulated_time import advance
 from tests.support.webhook_server import Webhook
 
@@ -37,9 +36,7 @@ async def slow_weather(city: str) -> str:
 
 def with_weather(chat: Chat) -> None:
     """Give the planner two tools that do not work."""
-    planner = chat.speakers.dialogs["planner"]
-    changed = replace(planner, tools=[*planner.tools, weather, slow_weather])
-    chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "planner": changed})
+    chat.speakers = changed(chat.speakers, "planner", weather, slow_weather)
 
 
 async def test_an_unknown_tool_ends_in_help(chat: Chat) -> None:

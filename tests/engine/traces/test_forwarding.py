@@ -1,7 +1,6 @@
 """A model's view of the messages: their role and text, or with their metadata as well."""
 
 import re
-from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 
@@ -14,6 +13,7 @@ from app.assistant import Turn
 from app.testing import Chat
 from app.testing.script import Call
 from dialogs import Dialog
+from tests.support.changed_speakers import changed
 from tests.support.scripted_assistant import Gate
 
 pytestmark = pytest.mark.needs("profile")
@@ -115,8 +115,7 @@ async def test_the_prompt_only_grows(custom: Chat) -> None:
 @pytest.mark.needs("planner")
 async def test_a_dialog_may_say_otherwise(chat: Chat) -> None:
     """One dialog's model is given everything; the supervisor's is not."""
-    planner = replace(chat.speakers.dialogs["planner"], forwarding="custom")
-    chat.speakers = replace(chat.speakers, dialogs={**chat.speakers.dialogs, "planner": planner})
+    chat.speakers = changed(chat.speakers, "planner", forwarding="custom")
     chat.expects(supervisor=[PLAN], planner=["What?"])
     await chat.says("Plan my week, would you")
     given = {asked.role: bool(METADATA.search(asked.messages[-1].text)) for asked in chat.script.asked}

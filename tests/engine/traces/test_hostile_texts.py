@@ -1,7 +1,6 @@
 """No foreign text stands in a system message, whoever wrote it, and none can end the block it stands in."""
 
 from collections import defaultdict
-from dataclasses import replace
 
 import pytest
 from langchain_core.messages import BaseMessage
@@ -11,6 +10,7 @@ from agents.events.views import CardList, Entry
 from agents.toolkit.result import Answer, result
 from app.testing import Chat
 from app.testing.script import Call
+from tests.support.changed_speakers import changed
 
 pytestmark = pytest.mark.needs("planner", "profile")
 
@@ -31,9 +31,7 @@ def blocks(messages: list[BaseMessage]) -> list[str]:
 
 async def test_no_foreign_text_stands_in_a_system_message(chat: Chat) -> None:
     """Hostile words in a message, a brief, a form, a page, a view, a reply, a reason and a wish: all are data."""
-    planner = chat.speakers.dialogs["planner"]
-    reader = replace(planner, tools=[*planner.tools, read_page])
-    chat.speakers = replace(chat.speakers, dialogs={**chat.speakers.dialogs, "planner": reader})
+    chat.speakers = changed(chat.speakers, "planner", read_page)
     chat.expects(
         supervisor=[
             Call("get_acquainted", {"brief": EVIL}),

@@ -1,7 +1,6 @@
 """Identifiers on their way through a conversation: as numbers to the model, as themselves to tools."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from langchain_core.tools import BaseTool, tool
@@ -12,12 +11,12 @@ from agents.toolkit.context import Runtime
 from agents.toolkit.descriptions import parameters, signature
 from agents.toolkit.questions import CHOICE
 from agents.toolkit.result import Answer, Option, choice, result, schema_of
-from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits, traits_of
 from app.testing import Chat, told
 from app.testing.script import Call, Line
 from prompts import phrase
 from tests.support import shop_tools
+from tests.support.changed_speakers import changed
 from tests.support.shop_tools import ORDERS, OrderId
 
 pytestmark = pytest.mark.needs("planner")
@@ -55,8 +54,7 @@ async def news(runtime: Runtime) -> str:
 
 def given(chat: Chat, tools: Sequence[BaseTool]) -> None:
     """Give the planner these tools alone."""
-    planner = replace(chat.speakers.dialogs["planner"], tools=tools)
-    chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "planner": planner})
+    chat.speakers = changed(chat.speakers, "planner", tools=tools)
 
 
 @pytest.fixture(autouse=True)

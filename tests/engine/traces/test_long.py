@@ -16,6 +16,7 @@ from app.assistant import Turn
 from app.testing import Chat
 from app.testing.script import Call, Line, Script
 from prompts import prompt
+from tests.support.changed_speakers import changed
 from tests.support.scripted_assistant import Gate
 
 pytestmark = pytest.mark.needs("profile")
@@ -43,8 +44,7 @@ def in_window(chat: Chat, size: int | None, bound: int | None = None, patience: 
 async def begun(chat: Chat, history: History = "summarise", patience: float = 10) -> None:
     """Hold a dialog for some turns; the next message, a long one, makes its history be cut."""
     in_window(chat, None, bound=4_000, patience=patience)
-    profile = replace(chat.speakers.dialogs["profile"], history=history)
-    chat.speakers = replace(chat.speakers, dialogs={**chat.speakers.dialogs, "profile": profile})
+    chat.speakers = changed(chat.speakers, "profile", history=history)
     chat.expects(supervisor=[BEGIN], profile=["Question 0?", "Question 1?", "Question 2?"])
     await chat.says("Hi", "first " * 500, "second " * 500)
 

@@ -1,6 +1,5 @@
 """Questions made of what a screen or a database cannot take: they fail as any tool does, or are made harmless."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,11 +7,11 @@ from langchain_core.tools import tool
 
 from agents.events import Message
 from agents.toolkit.result import Answer, Option, choice, request
-from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from app.testing import Chat
 from app.testing.script import Call, Line
 from prompts import phrase
+from tests.support.changed_speakers import changed
 
 pytestmark = pytest.mark.needs("planner")
 
@@ -48,8 +47,7 @@ async def sneak() -> Answer:
 @pytest.fixture(autouse=True)
 def tools(chat: Chat) -> None:
     """Give the planner tools that ask."""
-    planner = replace(chat.speakers.dialogs["planner"], tools=[pick, go_to, sneak])
-    chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "planner": planner})
+    chat.speakers = changed(chat.speakers, "planner", tools=[pick, go_to, sneak])
 
 
 @pytest.mark.parametrize("which", ["values that JSON has nothing for", "labels that are no texts"])

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -13,11 +13,11 @@ from langchain_core.tools import BaseTool, tool
 
 from agents.events.views import CardList, Entry, Notice
 from agents.toolkit.result import LONGEST_OBJECT, Answer, Option, Refused, ToolResult, choice, result
-from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from app.testing import Chat
 from app.testing.script import Call, Line
 from prompts import phrase
+from tests.support.changed_speakers import changed
 
 pytestmark = pytest.mark.needs("planner")
 
@@ -90,8 +90,7 @@ async def counted(kind: str) -> Any:
 
 def with_tools(chat: Chat, *tools: BaseTool) -> None:
     """Give the planner other tools."""
-    planner = replace(chat.speakers.dialogs["planner"], tools=tools)
-    chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "planner": planner})
+    chat.speakers = changed(chat.speakers, "planner", tools=tools)
 
 
 @pytest.mark.parametrize(("tool", "kind", "read"), [

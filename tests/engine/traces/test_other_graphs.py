@@ -1,6 +1,5 @@
 """`interrupt()` and handoff tools of other LangGraph libraries: a question, a handoff, or a clear failure."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,10 +11,10 @@ from langgraph.types import Command, Send, interrupt
 from agents.events import Interrupt
 from agents.state import SUPERVISOR
 from agents.toolkit import traits
-from agents.toolkit.speaker import Speakers
 from app.testing import Chat, told
 from app.testing.script import Call
 from prompts import phrase
+from tests.support.changed_speakers import changed
 from tests.support.sampling import sample
 
 pytestmark = pytest.mark.needs("profile")
@@ -50,11 +49,7 @@ async def send_out(to: str) -> str:
 
 def given(chat: Chat, *tools: BaseTool, to: str = SUPERVISOR) -> None:
     """Give a speaker tools."""
-    changed = replace(chat.speakers[to], tools=[*chat.speakers[to].tools, *tools])
-    if to == SUPERVISOR:
-        chat.speakers = Speakers(changed, chat.speakers.dialogs)
-    else:
-        chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, to: changed})
+    chat.speakers = changed(chat.speakers, to, *tools)
 
 
 async def test_an_interrupt_is_a_question(chat: Chat) -> None:

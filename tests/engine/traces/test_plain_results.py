@@ -1,6 +1,6 @@
 """Tools that simply return what they found, of whatever kind: the model reads JSON, with numbers for identifiers."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from enum import Enum
@@ -12,11 +12,11 @@ from langchain_core.tools import tool
 from pydantic import BaseModel
 
 from agents.language.identifiers import Opaque
-from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from app.testing import Chat
 from app.testing.script import Call, Line
 from prompts import phrase
+from tests.support.changed_speakers import changed
 
 pytestmark = pytest.mark.needs("planner")
 
@@ -91,8 +91,7 @@ async def undeclared(kind: str) -> Any:
 @pytest.fixture(autouse=True)
 def finding(chat: Chat) -> None:
     """Give the planner these tools alone."""
-    planner = replace(chat.speakers.dialogs["planner"], tools=[find, look, pair, undeclared])
-    chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "planner": planner})
+    chat.speakers = changed(chat.speakers, "planner", tools=[find, look, pair, undeclared])
 
 
 async def read(chat: Chat, name: str, kind: str) -> str:

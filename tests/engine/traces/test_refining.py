@@ -1,6 +1,5 @@
 """Wishes that refine the last view: "only those with a high rating", "the second one" of the list just shown."""
 
-from dataclasses import replace
 from typing import Annotated
 
 import pytest
@@ -9,13 +8,14 @@ from pydantic import BaseModel
 
 from agents.events.views import CardList, Entry
 from agents.language.identifiers import Opaque
+from agents.state import SUPERVISOR
 from agents.toolkit.context import Runtime
 from agents.toolkit.result import Answer, result
-from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from app.testing import Chat, told
 from app.testing.script import Call
 from prompts import phrase
+from tests.support.changed_speakers import changed
 
 HotelId = Annotated[str, Opaque("hotel")]
 HOTELS = {
@@ -45,8 +45,7 @@ async def find_hotels(runtime: Runtime, least_rating: float = 0, only: list[Hote
 @pytest.fixture(autouse=True)
 def hotels(chat: Chat) -> None:
     """Give the supervisor hotels to find."""
-    lead = chat.speakers.supervisor
-    chat.speakers = Speakers(replace(lead, tools=[*lead.tools, find_hotels]), chat.speakers.dialogs)
+    chat.speakers = changed(chat.speakers, SUPERVISOR, find_hotels)
 
 
 async def test_the_second_one(chat: Chat) -> None:

@@ -1,12 +1,11 @@
 """Interrupted dialogs wait on a stack and go on as their resume policy says."""
 
-from dataclasses import replace
-
 import pytest
 
-from agents.toolkit.speaker import Resume, Speakers
+from agents.toolkit.speaker import Resume
 from app.testing import Chat, told
 from app.testing.script import Call
+from tests.support.changed_speakers import changed
 
 pytestmark = pytest.mark.needs("profile")
 
@@ -15,8 +14,7 @@ BEGIN = Call("get_acquainted", {"brief": "wants to get acquainted"})
 
 async def interrupted(chat: Chat, resume: Resume) -> str:
     """Fill one field of the profile, then ask for the time."""
-    profile = replace(chat.speakers.dialogs["profile"], resume=resume)
-    chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "profile": profile})
+    chat.speakers = changed(chat.speakers, "profile", resume=resume)
     chat.expects(
         supervisor=[BEGIN, "It is ten."],
         profile=["What do you do?", [Call("fill_form", {"experience": "nurse"})], "What are you good at?"],

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from langchain_core.messages import AIMessage, ToolMessage
@@ -19,6 +18,7 @@ from app.assistant import Turn
 from app.testing import Chat
 from app.testing.script import Call, Line
 from prompts import phrase
+from tests.support.changed_speakers import changed
 from tests.support.scripted_assistant import Gate
 
 pytestmark = pytest.mark.needs("planner")
@@ -80,8 +80,7 @@ TOOLS: Sequence[BaseTool] = [find, book, move, hand_out, jot, weigh]
 @pytest.fixture(autouse=True)
 def tools(chat: Chat) -> None:
     """Give the planner a few tools."""
-    planner = replace(chat.speakers.dialogs["planner"], tools=TOOLS)
-    chat.speakers = replace(chat.speakers, dialogs={**chat.speakers.dialogs, "planner": planner})
+    chat.speakers = changed(chat.speakers, "planner", tools=TOOLS)
 
 
 def screen(chat: Chat) -> list[str]:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -21,6 +21,7 @@ from app.composition import open_assistant
 from app.settings import Settings
 from app.testing import Chat
 from app.testing.script import Call
+from tests.support.changed_speakers import changed
 
 PLAN = Call("plan_things", {"brief": "to-dos"})
 
@@ -173,8 +174,7 @@ async def test_a_dialog_says_it_for_itself(chat: Chat) -> None:
         assert await watch.after(3600) == []
         # Nothing is looked at.
         await watch.clock.run()
-    planner = replace(chat.speakers.dialogs["planner"], silence=Silence(60))
-    chat.speakers = replace(chat.speakers, dialogs={**chat.speakers.dialogs, "planner": planner})
+    chat.speakers = changed(chat.speakers, "planner", silence=Silence(60))
     async with watching(chat) as watch:
         assert await watch.after(61) == []
     await chat.says("Plan my week, would you")

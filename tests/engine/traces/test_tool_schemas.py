@@ -1,15 +1,16 @@
 """Tools of a team with parameters that not every provider takes: shown in plain form, and called as they want it."""
 
-from dataclasses import replace
 from typing import Literal
 
 from langchain_core.tools import StructuredTool, tool
 
+from agents.state import SUPERVISOR
 from agents.toolkit.descriptions import LONGEST_DESCRIPTION, Schemas, signature, translation_of
 from app.presentation.tool_card import faults
 from app.testing import Chat, told
 from app.testing.script import Call
 from prompts import languages, phrase
+from tests.support.changed_speakers import changed
 from tests.support.tool_dialects import common
 
 
@@ -23,7 +24,7 @@ async def test_arguments_come_back_as_the_tool_takes_them(chat: Chat) -> None:
     """The tool takes arguments in the schema's form and in its own; others are an error."""
     written = {"size": "2", "at": ["7", "north"], "labels": '{"a b": 1}'}
     plain = {"size": 1, "at": [7, "north"], "labels": {"a b": 2}}
-    chat.speakers = replace(chat.speakers, supervisor=replace(chat.speakers.supervisor, tools=[paint]))
+    chat.speakers = changed(chat.speakers, SUPERVISOR, tools=[paint])
     chat.expects(
         supervisor=[Call("paint", written), Call("paint", plain), Call("paint", {**plain, "size": "9"}), "Done."]
     )
@@ -43,7 +44,7 @@ async def test_a_model_is_told_the_names_that_it_was_shown(chat: Chat) -> None:
         description="Look.",
         args_schema={"type": "object", "properties": {"$top": {"type": "integer"}, "the name": {"type": "string"}}},
     )
-    chat.speakers = replace(chat.speakers, supervisor=replace(chat.speakers.supervisor, tools=[odd]))
+    chat.speakers = changed(chat.speakers, SUPERVISOR, tools=[odd])
     chat.expects(supervisor=[Call("look", {"top": 1, "the_name": "x"}), Call("look", {"bottom": 1}), "Done."])
     forged = phrase("tool_forged", "en", names="bottom", allowed="top, the_name")
     assert told(f"""
@@ -69,7 +70,7 @@ def test_a_tool_that_no_model_can_call_is_a_fault(chat: Chat) -> None:
         StructuredTool.from_function(func=lambda: "", name="catalog.search", description="Look."),
         StructuredTool.from_function(func=lambda **given: "", name="lines", description="Write.", args_schema=lines),
     ]
-    speakers = replace(chat.speakers, supervisor=replace(chat.speakers.supervisor, tools=tools))
+    speakers = changed(chat.speakers, SUPERVISOR, tools=tools)
     found = faults(speakers, languages(), complete=False)
     assert [line for line in found if "catalog.search" in line or "tool lines" in line] == [
         "tool catalog.search: not every provider takes this name; write a letter, then letters, digits, _ or -",

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from langchain_core.tools import BaseTool, tool
 from agents.memory.undo_log import DAY_MS
 from agents.state.person import FORWARDED
 from agents.toolkit import Refused, Runtime, traits
-from agents.toolkit.speaker import Speaker, Speakers
+from agents.toolkit.speaker import Speaker
 from agents.toolkit.tool_search import tools_of
 from agents.toolkit.traits import Done, traits_of
 from agents.toolkit.undo import UNDO_LAST
@@ -19,6 +19,7 @@ from app.composition import discover
 from app.testing import Chat, told
 from app.testing.script import Call, Line
 from prompts import phrase
+from tests.support.changed_speakers import changed
 from tests.support.places import ROOT
 
 Reminders = pytest.importorskip("dialogs.planner.store").Reminders
@@ -400,9 +401,7 @@ async def shout(text: str, runtime: Runtime) -> str:
 @pytest.fixture
 def hotel(chat: Chat) -> None:
     """Give the planner these tools."""
-    planner = chat.speakers.dialogs["planner"]
-    tools = {**chat.speakers.dialogs, "planner": replace(planner, tools=[*planner.tools, book, shout])}
-    chat.speakers = Speakers(chat.speakers.supervisor, tools)
+    chat.speakers = changed(chat.speakers, "planner", book, shout)
     ROOMS.clear()
 
 

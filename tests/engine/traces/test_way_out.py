@@ -19,6 +19,7 @@ from app.assistant import Turn
 from app.testing import Chat, told
 from app.testing.script import Call, Line, Script
 from prompts import phrase
+from tests.support.changed_speakers import changed
 
 pytestmark = pytest.mark.needs("profile", "planner", "player")
 
@@ -222,9 +223,7 @@ async def test_an_open_question_stays_unanswered_and_nothing_is_written(chat: Ch
         done.append(number)
         return "wiped"
 
-    planner = chat.speakers["planner"]
-    planner = replace(planner, tools=[*planner.tools, wipe])
-    chat.speakers = replace(chat.speakers, dialogs={**chat.speakers.dialogs, "planner": planner})
+    chat.speakers = changed(chat.speakers, "planner", wipe)
     chat.expects(supervisor=[BEGIN], planner=[Call("wipe", {"number": 1}), Call("wipe", {"number": 2})])
     await chat.says("Plan my week, would you", "stop", "stop")
     state = await chat.state()

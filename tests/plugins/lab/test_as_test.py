@@ -1,19 +1,18 @@
 """The contents of an exported test: replies, answers, failures, and its end."""
 
 import sqlite3
-from dataclasses import replace
 
 import pytest
 
 from agents.errors import ModelUnavailable, UsageError
 from agents.events import Error, Token
-from agents.toolkit.speaker import Speakers
 from app.assistant import Turn
 from app.plugins.lab.trace_test import rehearse, trace_test
 from app.plugins.lab.trace_test import test_of as exported_test
 from app.settings import Settings
 from app.testing import Chat
 from app.testing.script import Call
+from tests.support.changed_speakers import changed
 from tests.support.exports import MEET, turns
 from tests.support.webhook_server import Webhook
 
@@ -150,8 +149,7 @@ async def test_what_was_not_recorded_is_no_test(chat: Chat) -> None:
 async def test_what_goes_otherwise_is_no_test(chat: Chat) -> None:
     """An export is played before it is printed: one that would fail is not."""
     chat.expects(supervisor=[MEET, "It is ten."], profile=["What do you do?"], observer=["other"])
-    profile = replace(chat.speakers.dialogs["profile"], resume="never")
-    chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "profile": profile})
+    chat.speakers = changed(chat.speakers, "profile", resume="never")
     await chat.says("Hi", "Never mind, what time is it?")
 
     play = await rehearse(await turns(chat))

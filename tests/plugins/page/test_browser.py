@@ -37,8 +37,7 @@ async def test_a_choice_by_its_button_and_undo(assistant: Assistant, script: Scr
         ],
     )
     async with browsing(assistant) as page:
-        await say(page, "add milk and tea")
-        await expect(page.locator("#log")).to_contain_text("Noted.")
+        await say(page, "add milk and tea", shows="Noted.")
         await expect(page.locator("#conversations")).to_contain_text("add milk and tea")
         await say(page, "delete both")
         yes = page.get_by_role("button", name="Yes")

@@ -26,8 +26,7 @@ async def test_conversations_by_title(assistant: Assistant, script: Script) -> N
     """By keyboard a talk gets a title, is found by words, and goes after a question; the header says who holds it."""
     script.add(supervisor=BEGIN, planner=["Which day?"])
     async with browsing(assistant) as page:
-        await say(page, "hello there")
-        await expect(page.locator("#log")).to_contain_text("Which day?")
+        await say(page, "hello there", shows="Which day?")
         await expect(page.locator("#holder")).to_have_text(title_of("planner", "en"))
         await page.locator(".menu summary").press("Enter")
         await page.get_by_label("Title").fill("My week")
@@ -49,10 +48,8 @@ async def test_a_message_is_edited_and_an_answer_rated(assistant: Assistant, scr
     script.add(supervisor=["One.", "Two.", "Three **bold**.", "Four.", "Five."])
     async with browsing(assistant) as page:
         await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-        await say(page, "first")
-        await expect(page.locator("#log")).to_contain_text("One.")
-        await say(page, "second")
-        await expect(page.locator("#log")).to_contain_text("Two.")
+        await say(page, "first", shows="One.")
+        await say(page, "second", shows="Two.")
         other = await page.context.new_page()
         await other.goto(page.url)
         await page.fill("#text", "a draft")
@@ -90,8 +87,7 @@ async def test_a_talk_is_printed_dark_on_white(assistant: Assistant, script: Scr
     """In the dark, too, whether the system or the page's switch has chosen it; without what can only be pressed."""
     script.add(supervisor=["Hello."])
     async with browsing(assistant, is_dark=True) as page:
-        await say(page, "hi")
-        await expect(page.locator("#log")).to_contain_text("Hello.")
+        await say(page, "hi", shows="Hello.")
         for theme in ("", "dark"):
             await page.evaluate("(theme) => { document.documentElement.dataset.theme = theme; }", theme)
             await page.emulate_media(media="print")
@@ -123,8 +119,7 @@ async def test_commands_files_and_a_person(tmp_path: Path, script: Script) -> No
                 }"""
             )
             await expect(page.locator("#chosen")).to_have_text("dot.png")
-            await say(page, "what is it?")
-            await expect(page.locator("#log")).to_contain_text("A dot.")
+            await say(page, "what is it?", shows="A dot.")
             await page.locator(".menu summary").press("Enter")
             await page.get_by_role("button", name="Call a person").press("Enter")
             await expect(page.locator("#log")).to_contain_text("A person is called.")
@@ -153,8 +148,7 @@ async def test_signing_in(assistant: Assistant, script: Script) -> None:
         await expect(page.get_by_role("alert")).to_contain_text("This key is not known here.")
         await page.fill("#key", SHOP)
         await page.get_by_role("button", name="Sign in").click()
-        await say(page, "hello")
-        await expect(page.locator("#log")).to_contain_text("Hello.")
+        await say(page, "hello", shows="Hello.")
         await page.get_by_role("button", name="Sign out").click()
         await expect(page.locator("#key")).to_be_visible()
     assert [info.thread.partition(":")[0] for info in await assistant.threads("shop:shop")] == ["shop"]

@@ -125,8 +125,7 @@ async def test_what_comes_unasked_leaves_the_rest_alone(assistant: Assistant, sc
     """A notice rings at once and once, and neither what is typed nor what stands there is touched."""
     script.add(supervisor=BEGIN, planner=["Which one shall it be?"])
     async with browsing(assistant) as page:
-        await say(page, "hello")
-        await expect(page.locator("#log")).to_contain_text("Which one shall it be?")
+        await say(page, "hello", shows="Which one shall it be?")
         await expect(page.locator(".turn.running")).to_have_count(0)
         first = await page.locator(".turn").element_handle()
         await page.locator("#text").fill("half a sen")

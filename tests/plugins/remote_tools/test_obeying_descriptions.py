@@ -1,16 +1,14 @@
 """A server's description tells the model what to do beside its tool, and the model obeys: the user is asked first."""
 
-from dataclasses import replace
-
 import pytest
 from langchain_core.tools import tool
 
 from agents.events import Interrupt
 from agents.toolkit.descriptions import from_source
-from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from app.testing import Chat
 from app.testing.script import Call
+from tests.support.changed_speakers import changed
 
 pytestmark = pytest.mark.needs("planner")
 
@@ -56,9 +54,7 @@ FREE = {
 async def talk(chat: Chat, said: str, obeyed: Call, *further: str) -> list[Interrupt]:
     """Let the planner have the server's tool; return what the user is asked."""
     server = from_source(weather, "mcp.yaml: servers.sky.tools.weather", "digest")
-    planner = chat.speakers.dialogs["planner"]
-    with_tools = replace(planner, tools=[*planner.tools, server, send_mail, tick_off])
-    chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "planner": with_tools})
+    chat.speakers = changed(chat.speakers, "planner", server, send_mail, tick_off)
     chat.expects(supervisor=[Call("plan_things", {"brief": "-"})], planner=[obeyed, *further])
     await chat.says(said)
     return [event for event in chat.events if isinstance(event, Interrupt)]

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,14 @@ import pytest
 from langchain_core.tools import BaseTool, tool
 
 from agents.events import Interrupt, ToolStart
+from agents.state import SUPERVISOR
 from agents.state.person import FORWARDED
-from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from app.testing import Chat
 from app.testing.script import Call, Line
 from prompts import phrase
 from tests.plugins.remote_tools.remote_files import opened
+from tests.support.changed_speakers import changed
 from tests.support.http_service import Answer, Service
 from tests.support.sampling import sample
 
@@ -86,9 +86,7 @@ async def home(chat: Chat, folder: Path, *more: BaseTool) -> AsyncIterator[Servi
         there = {"services": {"news": {"url": service.url, "internal": True}}, **SERVICE}
         chat.settings = chat.settings.model_copy(update={"help_chain": ("webhook",), "help_webhook_url": service.url})
         async with opened(folder, chat.speakers, http=there) as speakers:
-            planner = speakers.dialogs["planner"]
-            tools = {**speakers.dialogs, "planner": replace(planner, tools=[*planner.tools, *more])}
-            chat.speakers = Speakers(speakers.supervisor, tools)
+            chat.speakers = changed(speakers, "planner", *more)
             yield service
 
 
@@ -169,8 +167,7 @@ def read_letter() -> str:
 
 async def with_letter(chat: Chat) -> list[Any]:
     """Let the supervisor read a letter; return what the user has before that."""
-    supervisor = replace(chat.speakers.supervisor, tools=[*chat.speakers.supervisor.tools, read_letter])
-    chat.speakers = Speakers(supervisor, chat.speakers.dialogs)
+    chat.speakers = changed(chat.speakers, SUPERVISOR, read_letter)
     return await belongings(chat)
 
 

@@ -25,8 +25,7 @@ async def test_over_answer_and_back(assistant: Assistant, script: Script) -> Non
     async with browsing(assistant, DESKTOP) as seat:
         page = await seat.context.new_page()
         await page.goto(re.sub("/talk.*", "/", seat.url))
-        await say(page, "hi, my lamp is broken")
-        await expect(page.locator("#log")).to_contain_text("Hello.")
+        await say(page, "hi, my lamp is broken", shows="Hello.")
         await seat.goto(page.url)
         await seat.get_by_role("link", name="Operator's seat").click()
         await seat.get_by_label("Your name").fill("Anna")
@@ -47,8 +46,7 @@ async def test_over_answer_and_back(assistant: Assistant, script: Script) -> Non
         first = await seat.locator("#seat-log .said").first.element_handle()
         await seat.get_by_role("button", name="Take over").click()
         await expect(page.locator("#log")).to_contain_text("Anna has taken over")
-        await say(page, "when does a new one come?")
-        await expect(page.locator("#log")).to_contain_text("Anna reads this; the assistant is silent.")
+        await say(page, "when does a new one come?", shows="Anna reads this; the assistant is silent.")
         await expect(seat.locator("#seat-log")).to_contain_text("when does a new one come?")
         await expect(seat).to_have_title(re.compile(r"^\(1\) Anna · hi, my lamp is broken"))
         await is_sound(seat)
@@ -69,8 +67,7 @@ async def test_over_answer_and_back(assistant: Assistant, script: Script) -> Non
         await seat.get_by_role("button", name="Hand back").click()
         await expect(seat.get_by_role("button", name="Take over")).to_be_visible()
         await expect(page.locator("#log")).to_contain_text("The assistant is back.")
-        await say(page, "when exactly?")
-        await expect(page.locator("#log")).to_contain_text("On Monday.")
+        await say(page, "when exactly?", shows="On Monday.")
     assert "a lamp on Monday" in script.asked[-1].messages[-1].text
 
 
@@ -80,10 +77,8 @@ async def test_on_a_phone_in_russian(assistant: Assistant, script: Script) -> No
     assistant.services.get(Seats).wait = 600
     async with browsing(assistant, PHONE, "ru-RU", is_dark=True) as page:
         await page.goto(re.sub("/talk.*", "/", page.url))
-        await say(page, "лампа не горит")
-        await expect(page.locator("#log")).to_contain_text("Здравствуйте.")
-        await say(page, "/person лампа")
-        await expect(page.locator("#log")).to_contain_text("/person back")
+        await say(page, "лампа не горит", shows="Здравствуйте.")
+        await say(page, "/person лампа", shows="/person back")
         await page.goto(re.sub("/talk.*", "/seat", page.url))
         await expect(page.locator("#drawer").get_by_role("link", name="лампа не горит")).to_be_in_viewport()
         await expect(page.locator("#drawer")).to_contain_text("Ждут: 1")

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from langchain_core.tools import tool
@@ -12,6 +11,7 @@ from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from app.testing.script import Call, Script
 from tests.plugins.telegram.people import ANN, BOB, GROUP, Open, labels, until_noted
+from tests.support.changed_speakers import changed
 from tests.support.scripted_assistant import script_lines
 from tests.support.shop_tools import BEGIN
 from tests.support.telegram_server import BotApi
@@ -38,8 +38,7 @@ def with_hats(*options: Option) -> Callable[[Speakers], Speakers]:
         return choice("Which hat?", options)
 
     def change(speakers: Speakers) -> Speakers:
-        planner = replace(speakers.dialogs["planner"], tools=[pick])
-        return replace(speakers, dialogs={**speakers.dialogs, "planner": planner})
+        return changed(speakers, "planner", tools=[pick])
 
     return change
 

@@ -15,6 +15,7 @@ from agents.toolkit.traits import traits_of, with_traits
 from app.security.permissions import ANYBODY, Permissions
 from dialogs.orders import dialog
 from dialogs.orders.store import SERVE
+from tests.support.changed_speakers import changed
 from tests.support.compiled import discovered
 
 TOOLS: Mapping[str, BaseTool] = {tool.name: tool for tool in dialog.tools}
@@ -29,8 +30,7 @@ def desk(*, marked: bool) -> Speakers:
     """Return the application's speakers, with identifiers as numbers or as they are."""
     speakers, _ = discovered()
     tools = list(TOOLS.values()) if marked else [unmarked(tool) for tool in TOOLS.values()]
-    serving = replace(speakers.dialogs[DESK], tools=tools)
-    return Speakers(speakers.supervisor, {**speakers.dialogs, DESK: serving})
+    return changed(speakers, DESK, tools=tools)
 
 
 def unmarked(tool: BaseTool) -> BaseTool:

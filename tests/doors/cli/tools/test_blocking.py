@@ -5,18 +5,17 @@ import contextvars
 import subprocess
 import sys
 import threading
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from langchain_core.tools import tool
 
-from agents.toolkit.speaker import Speakers
 from agents.toolkit.tool_code import beside
 from agents.toolkit.tool_node import TIMEOUT
 from app.testing import Chat
 from app.testing.script import Call
 from prompts import phrase
+from tests.support.changed_speakers import changed
 from tests.support.places import ROOT
 from tests.support.simulated_time import advance
 from tests.support.until import until
@@ -59,8 +58,7 @@ def waiting(chat: Chat) -> Any:
     """Give the planner these tools alone; release all waiting ones in the end."""
     ASKED.clear()
     RELEASED.clear()
-    planner = replace(chat.speakers.dialogs["planner"], tools=[wait, leave])
-    chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "planner": planner})
+    chat.speakers = changed(chat.speakers, "planner", tools=[wait, leave])
     yield
     RELEASED.set()
 

@@ -1,7 +1,6 @@
 """Filling in a form: what people write for values, what does not go together, and what is no value at all."""
 
 import datetime
-from dataclasses import replace
 from enum import Enum
 from functools import partial
 from typing import Literal
@@ -15,11 +14,11 @@ from agents.state.speaker_state import Pending
 from agents.toolkit.questions import ask, fits, worded
 from agents.toolkit.questions.form import FormFields, filled, stored_fields
 from agents.toolkit.result import Answer, request
-from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from app.composition.field_values import WrittenFields
 from app.testing import Chat
 from app.testing.script import Call, Line
+from tests.support.changed_speakers import changed
 
 pytestmark = pytest.mark.needs("planner")
 
@@ -118,8 +117,7 @@ def asking(chat: Chat, form: type[BaseModel]) -> None:
         """Let the user fill in something."""
         return request("Please fill in.")
 
-    planner = replace(chat.speakers.dialogs["planner"], tools=[ask_it])
-    chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "planner": planner})
+    chat.speakers = changed(chat.speakers, "planner", tools=[ask_it])
 
 
 async def test_values_that_do_not_go_together_are_asked_for_again(chat: Chat) -> None:

@@ -22,6 +22,7 @@ from app.presentation.tool_card import LONGEST_EXAMPLE, ToolCard, cards, faults,
 from app.settings import Settings
 from prompts import card, card_file, languages
 from tests.support import shop_tools
+from tests.support.changed_speakers import changed
 from tests.support.prompt_copy import copied_prompts
 
 pytestmark = pytest.mark.needs("planner", "profile", "standin")
@@ -46,8 +47,7 @@ def _put(path: Path, text: bytes) -> None:
 def with_tools(*tools: BaseTool) -> Speakers:
     """Return everyone who can speak, the planner with further tools."""
     speakers, _ = discover()
-    planner = speakers.dialogs["planner"]
-    return replace(speakers, dialogs={**speakers.dialogs, "planner": replace(planner, tools=[*planner.tools, *tools])})
+    return changed(speakers, "planner", *tools)
 
 
 def card_of(name: str, speakers: Speakers, langs: Sequence[str] = ("en", "ru")) -> ToolCard:

@@ -1,7 +1,6 @@
 """Class-based tools of LangChain, and functions without traits, are tools like any other."""
 
 import threading
-from dataclasses import replace
 from datetime import date
 from typing import Annotated, Any
 
@@ -12,7 +11,6 @@ from pydantic import BaseModel, Field
 
 from agents.errors import ContractError
 from agents.toolkit import Answer, Notice, Opaque, Refused, Runtime, result, traits
-from agents.toolkit.speaker import Speakers
 from agents.toolkit.tool_code import wrapped
 from agents.toolkit.traits import UNTRUSTED, traits_of
 from app.composition import discover
@@ -20,6 +18,7 @@ from app.presentation.tool_card import cards
 from app.testing import Chat, told
 from app.testing.script import Call
 from prompts import phrase
+from tests.support.changed_speakers import changed
 
 pytestmark = pytest.mark.needs("planner")
 
@@ -93,8 +92,7 @@ TRACK = Track()
 def parcels(chat: Chat) -> Chat:
     """Give the planner these tools alone."""
     tools: list[BaseTool] = [TRACK, traits(effect="write", repeatable=True)(Send()), Lose(), weigh]
-    planner = replace(chat.speakers.dialogs["planner"], tools=tools)
-    chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "planner": planner})
+    chat.speakers = changed(chat.speakers, "planner", tools=tools)
     return chat
 
 
@@ -119,8 +117,7 @@ def test_a_wrapped_class_keeps_what_it_says_of_itself() -> None:
 def test_a_class_based_tool_has_a_card() -> None:
     """It can be reviewed as others can."""
     speakers, _ = discover()
-    planner = replace(speakers.dialogs["planner"], tools=[TRACK])
-    found = cards(replace(speakers, dialogs={**speakers.dialogs, "planner": planner}), ["en"])
+    found = cards(changed(speakers, "planner", tools=[TRACK]), ["en"])
     [card] = [card for card in found if card.name == "track"]
     assert list(card.parameters["properties"]) == ["word"]
     assert card.result["properties"]["id"]["type"] == "integer"

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from tests.support.telegram_chats import BOT, DATE, Draft, Json, Refused, TelegramChats, refusal
 from tests.support.telegram_flood import Flood
@@ -36,6 +36,20 @@ class Fault:
     """The answer; None cuts the connection."""
     is_after: bool
     """Whether the call still takes effect."""
+
+
+class Jobs(Protocol):
+    """The jobs of a door."""
+
+    @property
+    def busy(self) -> int:
+        """The number of chats with running or waiting jobs."""
+
+
+class AnyDoor(Protocol):
+    """A door, as far as one waits for it."""
+
+    chats: Jobs
 
 
 class BotApi:
@@ -178,21 +192,27 @@ class BotApi:
         """Wait for something to become true."""
         await until(is_so)
 
-    async def until_sent(self, chat: int, number: int) -> list[str]:
-        """Wait until the chat has so many messages, and return their texts."""
+    async def until_sent(self, chat: int, number: int, door: AnyDoor | None = None) -> list[str]:
+        """Wait until the chat has so many messages, and a door has nothing more to do; return the messages' texts."""
         with suppress(TimeoutError):
             await self.until(lambda: len(self.texts(chat)) >= number)
+        if door:
+            await self.until(lambda: not door.chats.busy)
         return self.texts(chat)
 
-    async def asks(self, chat: int, text: str = "", *, sent: int, **more: Any) -> list[str]:
-        """Let a user write, and wait until the chat has so many messages; return their texts."""
+    async def asks(
+        self, chat: int, text: str = "", *, sent: int, door: AnyDoor | None = None, **more: Any
+    ) -> list[str]:
+        """Let a user write, and wait as `until_sent` does; return the texts of the chat's messages."""
         self.says(chat, text, **more)
-        return await self.until_sent(chat, sent)
+        return await self.until_sent(chat, sent, door)
 
-    async def presses(self, message: Mapping[str, Any], label: str, *, sent: int, user: int | None = None) -> list[str]:
-        """Let a user tap a button, and wait until its chat has so many messages; return their texts."""
-        self.taps(message, label, user=user)
-        return await self.until_sent(message["chat"]["id"], sent)
+    async def presses(
+        self, message: Mapping[str, Any], label: str, *, sent: int, door: AnyDoor | None = None, **more: Any
+    ) -> list[str]:
+        """Let a user tap a button, and wait as `until_sent` does; return the texts of its chat's messages."""
+        self.taps(message, label, **more)
+        return await self.until_sent(message["chat"]["id"], sent, door)
 
     def fail(self, method: str, reply: Reply | None, *, after: bool = False) -> None:
         """Let a coming call of a method, or a download ("files"), fail, once.

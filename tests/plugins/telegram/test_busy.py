@@ -47,8 +47,7 @@ async def test_a_new_message_ends_the_answer(door: Open, world: BotApi, script: 
         world.says(ANN, "stop that, say hello")
         await world.until(lambda: len(world.texts(ANN)) == 1)
         gate.set()
-        assert await world.until_sent(ANN, 2) == ["One two three", "Hello."]
-        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert await world.until_sent(ANN, 2, door=telegram) == ["One two three", "Hello."]
         assert await script_lines(telegram.assistant, THREAD) == [
             "user: count",
             "supervisor: One **two** three ^C",
@@ -205,12 +204,10 @@ async def test_parts_that_are_too_long_together(door: Open, world: BotApi) -> No
     async with door(Echo().models(ROLES)) as telegram:
         for _ in range(5):
             world.says(ANN, "a" * 4094)
-        [text] = await world.until_sent(ANN, 1)
-        await world.until(lambda: not telegram.chats.busy)
+        [text] = await world.until_sent(ANN, 1, door=telegram)
         assert "20474 characters; I take 16000" in text
         assert await telegram.assistant.history(THREAD) == []
-        assert (await world.asks(ANN, "hello", sent=2))[1] == "hello"
-        await world.until(lambda: not telegram.chats.busy)
+        assert (await world.asks(ANN, "hello", sent=2, door=telegram))[1] == "hello"
         assert await telegram.updates.open(telegram.name) == []
 
 
@@ -248,8 +245,7 @@ async def test_parts_outlive_a_restart(door: Open, world: BotApi, script: Script
         world.says(ANN, "to buy milk")
         await world.until(lambda: script.asked)
     async with door(Echo().models(ROLES)) as telegram:
-        assert await world.until_sent(ANN, 1) == ["remind me\n\nto buy milk"]
-        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert await world.until_sent(ANN, 1, door=telegram) == ["remind me\n\nto buy milk"]
     assert len(world.texts(ANN)) == 1
 
 

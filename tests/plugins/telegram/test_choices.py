@@ -126,8 +126,7 @@ async def test_a_tap_that_crosses_an_answer_counts_for_nothing(shop: Open, world
     async with shop() as telegram:
         await world.asks(ANN, "I want to return something", sent=1)
         world.says(ANN, "2")
-        await world.presses(world.sent[0], "1. Blue shoes", sent=2)
-        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        await world.presses(world.sent[0], "1. Blue shoes", sent=2, door=telegram)
         assert len((await telegram.assistant.state(f"telegram-{ANN}"))["pending"]) == 1
         world.taps(world.sent[1], "3. Green coat")
         await world.until(lambda: "Both sent back." in world.texts(ANN))
@@ -196,8 +195,7 @@ async def test_a_choice_is_left_by_a_button(shop: Open, world: BotApi, script: S
             await world.until(lambda: toasts(world) == ["This question was put to somebody else."])
         for _ in range(2):
             world.taps(world.sent[0], "✖ Cancel", user=ANN)
-        assert (await world.until_sent(chat, 2))[1].endswith("As you like.")
-        await world.until(lambda: not telegram.chats.busy)
+        assert (await world.until_sent(chat, 2, door=telegram))[1].endswith("As you like.")
         thread = f"telegram-{chat}"
         assert [line.text for line in await telegram.assistant.history(thread)][-2:] == ["Never mind", "As you like."]
         assert not (await telegram.assistant.state(thread, f"telegram-{ANN}"))["pending"]

@@ -28,8 +28,7 @@ async def test_stop_ends_the_answer_and_nothing_else(door: Open, world: BotApi, 
         texts = await world.asks(ANN, "/stop", sent=2)
         assert texts == ["One two", "⏹ stopped"]
         gate.set()
-        assert (await world.until_sent(ANN, 3))[2] == "Fine."
-        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert (await world.until_sent(ANN, 3, door=telegram))[2] == "Fine."
         assert "Nothing is being answered" in (await world.asks(ANN, "/stop", sent=4))[3]
 
 
@@ -52,8 +51,7 @@ async def test_a_text_is_answered_behind_the_command_before_it(
         await world.until(lambda: world.offset > last["message_id"])
         script.gates.clear()
         gate.set()
-        texts = await world.until_sent(ANN, 3)
-        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        texts = await world.until_sent(ANN, 3, door=telegram)
         lines = await telegram.assistant.history(f"telegram-{ANN}")
         assert await telegram.assistant.memory.updates.open(telegram.name) == []
     assert (texts[0], texts[2:]) == ("One two", ["Hello."])

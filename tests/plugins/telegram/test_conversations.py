@@ -31,8 +31,7 @@ async def test_new_begins_another_conversation(door: Open, world: BotApi, script
         assert labels(world.sent[3]) == [["the first words"]]
         world.taps(world.sent[3], "the first words")
         assert (await world.until_sent(ANN, 5))[4] == "This is conversation 1. /threads shows the others."
-        await world.asks(ANN, "again", sent=6)
-        await world.until(lambda: not telegram.chats.busy)
+        await world.asks(ANN, "again", sent=6, door=telegram)
         assert await said(telegram, "telegram-11") == ["the first words", "again"]
         assert "the first words" in str([message.text for message in script.asked[-1].messages])
 
@@ -61,8 +60,7 @@ async def test_new_ends_the_running_answer_and_outlives_a_kill(door: Open, world
         await world.until(lambda: telegram.names.thread(ANN) == "telegram-11~2")
         await until_stored(telegram, "telegram-11~2", 2)
     async with door(Echo().models(ROLES)) as telegram:
-        texts = await world.until_sent(ANN, 3)
-        await world.until(lambda: not telegram.chats.busy)
+        texts = await world.until_sent(ANN, 3, door=telegram)
         assert await said(telegram, "telegram-11") == ["one"]
         assert await said(telegram, "telegram-11~2") == ["two"]
         world.bring({"message": command})
@@ -83,8 +81,7 @@ async def test_each_new_is_one_conversation(door: Open, world: BotApi, script: S
         await world.until(lambda: world.offset > last["message_id"])
         script.gates.clear()
         gate.set()
-        assert (await world.until_sent(ANN, 5))[1:] == ["Hello two.", "Two.", "Hello three.", "Three."]
-        await world.until(lambda: not telegram.chats.busy)
+        assert (await world.until_sent(ANN, 5, door=telegram))[1:] == ["Hello two.", "Two.", "Hello three.", "Three."]
         assert [await said(telegram, f"telegram-11~{number}") for number in (2, 3, 4)] == [["second"], ["third"], []]
         assert telegram.names.thread(ANN) == "telegram-11~3"
 
@@ -96,8 +93,7 @@ async def test_in_a_group_a_text_behind_new_is_of_the_new_conversation(door: Ope
         for user, texts in ((BOB, ("/new@sue_bot", "@sue_bot second")), (ANN, ("/new@sue_bot", "/new@sue_bot"))):
             for text in texts:
                 world.says(GROUP, text, user=user)
-        await world.until_sent(GROUP, 4)
-        await world.until(lambda: not telegram.chats.busy)
+        await world.until_sent(GROUP, 4, door=telegram)
         assert await said(telegram, f"telegram-{GROUP}~2") == ["second"]
     assert world.methods().count("getChatMember") == 2
 

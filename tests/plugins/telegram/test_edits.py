@@ -22,8 +22,7 @@ async def test_a_waiting_message_is_replaced(door: Open, world: BotApi, script: 
         world.edits(message, "two")
         await until_stored(telegram, f"telegram-{ANN}", 2, "two")
         gate.set()
-        assert await world.until_sent(ANN, 2) == ["First.", "Second."]
-        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert await world.until_sent(ANN, 2, door=telegram) == ["First.", "Second."]
         lines = await telegram.assistant.history(f"telegram-{ANN}")
     assert [line.text for line in lines if line.role == "user"] == ["one", "two"]
 
@@ -33,8 +32,7 @@ async def test_an_answered_message_can_be_answered_anew(door: Open, world: BotAp
     """The offer refers to the message; a tap has it answered as it is then, once. A change of nothing is no change."""
     async with door(Echo().models(ROLES)) as telegram:
         message = world.says(chat, "@sue_bot twoo", user=ANN)
-        await world.until_sent(chat, 1)
-        await world.until(lambda: not telegram.chats.busy)
+        await world.until_sent(chat, 1, door=telegram)
         world.edits(message, "@sue_bot twoo")
         world.edits(message, "@sue_bot two")
         assert "You changed your message" in (await world.until_sent(chat, 2))[1]
@@ -77,6 +75,5 @@ async def test_a_change_can_address_the_bot(door: Open, world: BotApi, seconds_a
         talk = world.says(GROUP, "hello all", user=BOB, date=int(time.time()) - seconds_ago)
         world.edits(talk, "hello @sue_bot")
         world.edits(talk, "hello @sue_bot")
-        assert await world.asks(BOB, "hello", sent=1) == ["hello"]
-        await world.until(lambda: not telegram.chats.busy)
+        assert await world.asks(BOB, "hello", sent=1, door=telegram) == ["hello"]
     assert world.texts(GROUP) == answered

@@ -76,13 +76,11 @@ async def test_a_changed_album_is_answered_anew_as_a_whole(door: Open, world: Bo
     sees.add(supervisor=["Two hats.", "Both red."])
     async with door() as telegram:
         first = world.says(ANN, photo=photo(world), media_group_id="7", caption="What are these?")
-        await world.asks(ANN, photo=photo(world, other := JPEG + b"!"), media_group_id="7", sent=1)
-        await world.until(lambda: not telegram.chats.busy)
+        await world.asks(ANN, photo=photo(world, other := JPEG + b"!"), media_group_id="7", sent=1, door=telegram)
         first.update(caption="Which colour?", edit_date=first["date"] + 60)
         world.bring({"edited_message": first})
         await world.until_sent(ANN, 2)
-        assert (await world.presses(world.sent[1], "🔄 Answer it anew", sent=3))[2] == "Both red."
-        await world.until(lambda: not telegram.chats.busy)
+        assert (await world.presses(world.sent[1], "🔄 Answer it anew", sent=3, door=telegram))[2] == "Both red."
     assert pictures(sees) == [base64(JPEG), base64(other)]
 
 
@@ -117,8 +115,7 @@ async def test_a_picture_that_somebody_answers(door: Open, world: BotApi, sees: 
     sees.add(supervisor=["A hat."])
     async with door() as telegram:
         shown = world.says(GROUP, photo=photo(world), user=BOB)
-        await world.asks(GROUP, "@sue_bot what is this?", user=ANN, answers=shown, sent=1)
-        await world.until(lambda: not telegram.chats.busy)
+        await world.asks(GROUP, "@sue_bot what is this?", user=ANN, answers=shown, sent=1, door=telegram)
         values = (
             await telegram.assistant.graph.aget_state({"configurable": {"thread_id": f"telegram-{GROUP}"}})
         ).values
@@ -164,8 +161,7 @@ async def test_speech_is_a_message(door: Open, world: BotApi, script: Script) ->
         door(transcriber_model="whisper-1", transcriber_base_url=service.url) as telegram,
     ):
         world.says(ANN, voice=world.uploads(VOICE, duration=3), writer={"language_code": "ru"})
-        assert await world.until_sent(ANN, 2) == ["ℹ️ Я расслышал: «Купи хлеб»", "Done."]
-        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert await world.until_sent(ANN, 2, door=telegram) == ["ℹ️ Я расслышал: «Купи хлеб»", "Done."]
         [heard, _] = await telegram.assistant.history(THREAD)
     assert (heard.text, heard.metadata["source"], "quoted" in heard.metadata) == ("Купи хлеб", "asr", False)
     assert (service.asked[0].body["file"], service.asked[0].body["language"]) == (VOICE, "ru")
@@ -206,8 +202,7 @@ async def test_speech_that_is_not_understood(door: Open, world: BotApi, script: 
     ):
         assert await world.asks(ANN, voice=world.uploads(VOICE, duration=3), sent=1) == [word]
         world.says(ANN, audio=world.uploads(VOICE, duration=3), caption="Is this music?")
-        assert (await world.until_sent(ANN, 3))[1:] == [f"{word} I go by your words.", "Yes."]
-        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert (await world.until_sent(ANN, 3, door=telegram))[1:] == [f"{word} I go by your words.", "Yes."]
         assert [line.text for line in await telegram.assistant.history(THREAD)] == ["Is this music?", "Yes."]
         assert await telegram.assistant.memory.transcript.open_entries(THREAD) == []
         assert await telegram.assistant.memory.updates.open("telegram 1234567") == []
@@ -338,8 +333,7 @@ async def test_files_outlive_a_restart(door: Open, world: BotApi, sees: Script) 
         del sees.gates["supervisor"]
         sees.add(supervisor=["A hat.", "Done."])
         async with door(**more) as telegram:
-            assert await world.until_sent(ANN, 3) == ["A hat.", "ℹ️ I heard: “put it down”", "Done."]
-            await world.until(lambda: not telegram.chats.is_busy(ANN))
+            assert await world.until_sent(ANN, 3, door=telegram) == ["A hat.", "ℹ️ I heard: “put it down”", "Done."]
             texts = [(line.text, line.metadata["source"]) for line in await telegram.assistant.history(THREAD)]
     assert pictures(sees, 1) == [base64(JPEG)]
     assert texts[2] == ("put it down", "asr")
@@ -371,8 +365,7 @@ async def test_an_audio_file_is_not_the_users_voice(
     ):
         caption_part: dict[str, Any] = {"caption": caption} if caption else {}
         world.says(ANN, audio=world.uploads(VOICE, duration=3), **caption_part)
-        assert (await world.until_sent(ANN, 2))[-1] == "He wants it undone."
-        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert (await world.until_sent(ANN, 2, door=telegram))[-1] == "He wants it undone."
         [heard, _] = await telegram.assistant.history(THREAD)
         assert (await values(telegram.assistant, THREAD))["foreign"]
     assert (heard.text, heard.metadata["source"]) == (kept, "message" if caption else FORWARDED)

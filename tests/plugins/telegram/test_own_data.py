@@ -55,8 +55,7 @@ async def test_a_long_talk_is_shown_in_pages(door: Open, world: BotApi) -> None:
 async def test_a_short_talk_needs_no_pages(door: Open, world: BotApi) -> None:
     """A short talk is shown whole, without buttons."""
     async with door(Echo().models(ROLES)) as telegram:
-        await world.asks(ANN, "a word", sent=1)
-        await world.until(lambda: not telegram.chats.busy)
+        await world.asks(ANN, "a word", sent=1, door=telegram)
         text = (await world.asks(ANN, "/history", sent=2))[1]
     assert text.count("a word") == 2
     assert "reply_markup" not in world.sent[1]
@@ -66,8 +65,7 @@ async def test_all_that_is_kept_is_handed_out(door: Open, world: BotApi) -> None
     """To read and to process: profile, lists, reminders, settings, and every conversation; nothing of a door's own."""
     async with door(Echo().models(ROLES)) as telegram:
         await keep(telegram)
-        await world.asks(ANN, "my first words", sent=1)
-        await world.until(lambda: not telegram.chats.busy)
+        await world.asks(ANN, "my first words", sent=1, door=telegram)
         begun = datetime.now(UTC)
         world.says(ANN, "/export")
         world.says(ANN, "/export json")

@@ -40,10 +40,8 @@ async def test_each_topic_is_a_thread_of_its_own(door: Open, world: BotApi, chat
     async with door(Echo().models(ROLES)) as telegram:
         for topic, text in ((5, "first"), (6, "second"), (None, "third")):
             world.says(chat, f"@sue_bot {text}", user=ANN, topic=topic)
-        await world.until_sent(chat, 3)
-        await world.until(lambda: not telegram.chats.busy)
-        await world.asks(chat, "/history@sue_bot", user=ANN, topic=6, sent=4)
-        await world.until(lambda: not telegram.chats.busy)
+        await world.until_sent(chat, 3, door=telegram)
+        await world.asks(chat, "/history@sue_bot", user=ANN, topic=6, sent=4, door=telegram)
         threads = [f"telegram-{chat}:5", f"telegram-{chat}:6", f"telegram-{chat}"]
         assert sorted(info.thread for info in await telegram.assistant.threads()) == sorted(threads)
         await telegram.deliver(Ring("reminder-1-1", threads[0], f"telegram-{ANN}", "⏰ milk"))
@@ -67,8 +65,7 @@ async def test_a_supergroup_goes_on_with_the_thread_of_its_group(door: Open, wor
         assert await world.asks(GROUP, "@sue_bot after", user=BOB, sent=1) == ["after"]
         await telegram.deliver(Ring("reminder-1-1", f"telegram-{group}", f"telegram-{BOB}", "⏰ milk"))
     async with door(Echo().models(ROLES)) as telegram:
-        await world.asks(GROUP, "@sue_bot later", user=ANN, sent=3)
-        await world.until(lambda: not telegram.chats.busy)
+        await world.asks(GROUP, "@sue_bot later", user=ANN, sent=3, door=telegram)
         [info] = await telegram.assistant.threads()
         assert info.thread == f"telegram-{group}"
         texts = [line.text for line in await telegram.assistant.history(info.thread) if line.role == "user"]
@@ -155,8 +152,7 @@ async def test_pages_that_arrived_are_not_sent_again(
         await world.until(lambda: len(pages) == 3)
     assert len(world.texts(ANN)) == 2
     async with door(Echo().models(ROLES)) as telegram:
-        await world.until_sent(ANN, 4)
-        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        await world.until_sent(ANN, 4, door=telegram)
     assert [text.split(" word")[0] for text in world.texts(ANN)] == [f"Part {number}" for number in range(4)]
 
 
@@ -187,8 +183,7 @@ async def test_a_page_that_grew_is_left_as_it_is(
         await world.until(lambda: len(pages) == 2)
     assert len(world.texts(GROUP)) == 1
     async with door(Echo().models(ROLES)) as telegram:
-        await world.until_sent(GROUP, 2)
-        await world.until(lambda: not telegram.chats.busy)
+        await world.until_sent(GROUP, 2, door=telegram)
     assert [text.split(" word")[0] for text in world.texts(GROUP)] == ["Part 0", "Part 1"]
 
 

@@ -66,8 +66,7 @@ async def test_anothers_words_are_foreign(door: Open, world: BotApi, script: Scr
     script.add(supervisor=["Answer."])
     async with door() as telegram:
         words = world.says(GROUP, "bread, delete all", user=BOB, writer={"first_name": "Bob"})
-        await world.asks(GROUP, "@sue_bot what does he want?", user=ANN, answers=words, sent=1)
-        await world.until(lambda: not telegram.chats.busy)
+        await world.asks(GROUP, "@sue_bot what does he want?", user=ANN, answers=words, sent=1, door=telegram)
         assert "answers one by Bob:\nbread, delete all" in heard(script)
         values = (
             await telegram.assistant.graph.aget_state({"configurable": {"thread_id": f"telegram-{GROUP}"}})

@@ -40,8 +40,7 @@ async def test_a_reaction_is_counted_once(door: Open, world: BotApi, script: Scr
     script.add(supervisor=["One."])
     async with door() as telegram:
         asked = world.says(ANN, "count")
-        await world.until_sent(ANN, 1)
-        await world.until(lambda: not telegram.chats.busy)
+        await world.until_sent(ANN, 1, door=telegram)
         world.reacts(asked, "👍")
         for emoji in ("👍", "❤", "🔥"):
             world.reacts(world.sent[0], emoji)
@@ -59,8 +58,7 @@ async def test_others_may_like_an_answer_and_not_have_it_made_anew(door: Open, w
     """In a group everybody's reaction counts; only who was answered is offered another answer; strangers are nobody."""
     script.add(supervisor=["One."])
     async with door(allowed=[ANN, BOB]) as telegram:
-        await world.asks(GROUP, "@sue_bot count", user=ANN, sent=1)
-        await world.until(lambda: not telegram.chats.busy)
+        await world.asks(GROUP, "@sue_bot count", user=ANN, sent=1, door=telegram)
         world.reacts(world.sent[0], "👎", user=BOB)
         world.reacts(world.sent[0], "👎", user=99)
         await until_signs(telegram, 1)
@@ -76,13 +74,11 @@ async def test_an_offer_stands_in_the_topic_of_the_answer(door: Open, world: Bot
     """Telegram does not say in which topic a reaction is; an answer of an earlier conversation has no way back."""
     script.add(supervisor=["One.", "Hello."])
     async with door() as telegram:
-        await world.asks(ANN, "count", topic=5, sent=1)
-        await world.until(lambda: not telegram.chats.busy)
+        await world.asks(ANN, "count", topic=5, sent=1, door=telegram)
         world.reacts(world.sent[0], "👎")
         await world.until_sent(ANN, 2)
         assert len(world.texts(ANN, topic=5)) == 2
-        await world.asks(ANN, "/new", topic=5, sent=3)
-        await world.until(lambda: not telegram.chats.busy)
+        await world.asks(ANN, "/new", topic=5, sent=3, door=telegram)
         world.reacts(world.sent[0], "👍")
         world.reacts(world.sent[0], "💩")
         assert (await world.until_sent(ANN, 4))[3].endswith("Tell me what was wrong.")

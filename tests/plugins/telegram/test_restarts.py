@@ -125,8 +125,7 @@ async def test_an_answer_is_sent_once(
             await until_noted(telegram, thread)
         await until_closed(telegram.assistant.memory, thread)
     async with door(Echo().models(ROLES)) as telegram:
-        await world.asks(ANN, "/help", sent=2)
-        await world.until(lambda: not telegram.chats.busy)
+        await world.asks(ANN, "/help", sent=2, door=telegram)
         assert await script_lines(telegram.assistant, thread) == [
             "user: something for the week",
             "planner: What shall I put down?",
@@ -168,8 +167,7 @@ async def test_commands_taps_and_hints_outlive_a_restart(door: Open, world: BotA
         waiting += [world.says(ANN, "two")]
         await until_stored(telegram, f"telegram-{ANN}", 2)
     async with door(Echo().models(ROLES)) as telegram:
-        texts = await world.until_sent(ANN, 6)
-        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        texts = await world.until_sent(ANN, 6, door=telegram)
         assert [line.text for line in await telegram.assistant.history(f"telegram-{ANN}")] == ["two", "two"]
     async with door(Echo().models(ROLES)) as telegram:
         for message in waiting:
@@ -255,8 +253,7 @@ async def test_how_a_turn_ended_is_shown_by_the_next_process(
     script.add(supervisor=["Here I am."])
     script.gates.clear()
     async with door() as telegram:
-        await world.until_sent(ANN, len(shown))
-        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        await world.until_sent(ANN, len(shown), door=telegram)
         assert await telegram.assistant.memory.updates.open(telegram.name) == []
     assert world.texts(ANN) == shown
 

@@ -44,8 +44,7 @@ async def test_a_web_app_hands_its_data_back(pages: Open, world: BotApi, script:
         sends(world, '{"day": "Monday", "hour": "late"}')
         assert "That does not fit (hour: " in (await world.until_sent(ANN, 2))[1]
         sends(world, '{"day": "Monday", "hour": 9}')
-        assert (await world.until_sent(ANN, 3))[2] == "Noted."
-        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert (await world.until_sent(ANN, 3, door=telegram))[2] == "Noted."
         assert 'user: {"day": "Monday", "hour": 9}' in await script_lines(telegram.assistant, f"telegram-{ANN}")
     assert '{"day":"Monday","hour":9}' in tool_results(script)
 

@@ -46,8 +46,7 @@ async def test_words_are_sent_below_the_cards(shop: Open, world: BotApi, script:
     """A view is sent once and its words are not sent after it."""
     script.add(supervisor=BEGIN, planner=[Call("find_orders", {"name": "hat"}), "You have one."])
     async with shop() as telegram:
-        await world.asks(ANN, "What did I order?", sent=2)
-        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        await world.asks(ANN, "What did I order?", sent=2, door=telegram)
     assert world.texts(ANN) == ["Orders\n1. Red hat — 15 EUR", "You have one."]
 
 

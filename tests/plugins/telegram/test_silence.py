@@ -39,13 +39,11 @@ async def test_a_silent_user_is_asked_once(quiet: Open, world: BotApi, script: S
     """The question is a message of its own, in memory as in the chat; the model knows it after a restart."""
     script.add(supervisor=["What shall it be?", "Good."])
     async with quiet() as telegram:
-        await world.asks(ANN, "hello to you", sent=1)
-        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        await world.asks(ANN, "hello to you", sent=1, door=telegram)
         let_pass(telegram, 61)
         assert await world.until_sent(ANN, 2) == ["What shall it be?", WORDS]
     async with quiet() as telegram:
-        assert await world.asks(ANN, "I am back again", sent=3) == ["What shall it be?", WORDS, "Good."]
-        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert await world.asks(ANN, "I am back again", sent=3, door=telegram) == ["What shall it be?", WORDS, "Good."]
         memory = contents(await telegram.assistant.history(THREAD))
     assert [it["content"] for it in memory if it["role"] == "assistant"] == world.texts(ANN)
     assert [it["metadata"]["source"] for it in memory] == ["message", "llm", "silence", "message", "llm"]
@@ -89,8 +87,7 @@ async def test_nobody_is_asked_in_a_conversation_that_was_left(quiet: Open, worl
     script.add(supervisor=["What shall it be?", "Hello again."])
     async with quiet() as telegram:
         await world.asks(ANN, "hello to you", sent=1)
-        await world.asks(ANN, "/new", sent=2)
-        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        await world.asks(ANN, "/new", sent=2, door=telegram)
         let_pass(telegram, 61)
         assert (await world.until_sent(ANN, 3))[2] == WORDS
         assert [line.text for line in await telegram.assistant.history(THREAD)] == ["hello to you", "What shall it be?"]

@@ -97,8 +97,7 @@ async def test_messages_of_a_chat_are_answered_in_order(door: Open, world: BotAp
     async with door(Echo(delays={"supervisor": 0.02}).models(ROLES)) as telegram:
         for text in ("one", "two", "three"):
             world.says(ANN, text)
-        assert await world.until_sent(ANN, 3) == ["one", "two", "three"]
-        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert await world.until_sent(ANN, 3, door=telegram) == ["one", "two", "three"]
         assert [line.turn for line in await telegram.assistant.history(f"telegram-{ANN}")] == [1, 1, 2, 2, 3, 3]
 
 

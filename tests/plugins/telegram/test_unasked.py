@@ -48,8 +48,7 @@ async def test_a_reminder_that_was_missed_is_told_as_missed(door: Open, world: B
         (text,) = await world.until_sent(ANN, 1)
         assert text.startswith("⏰ tea (missed: it was due ")
     async with door(Echo().models(ROLES)) as telegram:
-        assert await world.asks(ANN, "hello", sent=2) == [text, "hello"]
-        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert await world.asks(ANN, "hello", sent=2, door=telegram) == [text, "hello"]
         assert await script_lines(telegram.assistant, f"telegram-{ANN}") == [
             f"supervisor: {text}",
             "user: hello",

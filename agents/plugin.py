@@ -141,6 +141,8 @@ class Plugin:
     """Deletes the rows of its tables that belong to a thread (empty: to no thread) and to these users."""
     export: Callable[[Services, str, str], Awaitable[Sequence[Section]]] | None = None
     """Returns a user's data in its tables, in a language."""
+    thread_test: Callable[[Any, str, str], Awaitable[tuple[str, str]]] | None = None
+    """Returns a thread as a test for `export --as-test`, and a remark or "", from `Assistant`, thread and language."""
     around_turn: AroundTurn | None = None
     around_model_call: AroundModelCall | None = None
     around_tool_call: AroundToolCall | None = None

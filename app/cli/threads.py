@@ -19,8 +19,8 @@ from app.assistant import Assistant
 from app.assistant.run import config_of
 from app.assistant.short_term_memory import ExportedThread, contents
 from app.assistant.system_messages import LONGEST, MOST, SystemMessages
-from app.cli.invocation import OptionalThread, Thread, given_text, results_alone
-from app.composition import check_reach, open_assistant
+from app.cli.invocation import OptionalThread, Thread, given_text, results_alone, tell
+from app.composition import check_reach, open_assistant, plugins_found
 from app.presentation.listing import conversation_markdown, history_lines, state_lines
 from app.presentation.texts import say
 from app.process.exit_codes import FAILED
@@ -149,18 +149,40 @@ async def _scope(assistant: Assistant, thread: str | None, user: str | None) -> 
 
 
 Form = Literal["markdown", "json"]
+AsTest = Annotated[bool, typer.Option("--as-test", help="A trace test, the models' replies as its script.")]
 
 
 async def export(
-    thread: Thread, *, format: Annotated[Form, typer.Option(help="To read, or as JSON.")] = "markdown"
+    thread: Thread,
+    *,
+    format: Annotated[Form | None, typer.Option(help="Default: markdown.")] = None,
+    as_test: AsTest = False,
 ) -> None:
-    """Print a thread. Raises UsageError: there is no such thread."""
+    """Print a thread: to read, as JSON, or as a test.
+
+    Raises:
+        UsageError: two forms are asked for, there is no such thread, or nothing of it can be played again.
+    """
+    if format and as_test:
+        raise UsageError("choose one of --format and --as-test")
+    settings = read_settings()
     # The output is a file, in any form.
     with results_alone() as results:
-        results.write(await exported(read_settings(), thread, format))
+        results.write(await _as_test(settings, thread) if as_test else await exported(settings, thread, format))
 
 
-async def exported(settings: Settings, thread: str, form: Form = "markdown") -> str:
+async def _as_test(settings: Settings, thread: str) -> str:
+    writers = [plugin.thread_test for plugin in plugins_found().values() if plugin.thread_test]
+    if not writers:
+        raise UsageError("no plug-in that is on writes tests: see PLUGINS")
+    async with open_assistant(settings, remote=False, reads=True) as assistant:
+        source, remark = await writers[0](assistant, thread, settings.app_lang)
+    if remark:
+        tell(remark)
+    return source
+
+
+async def exported(settings: Settings, thread: str, form: Form | None = "markdown") -> str:
     """Return a thread in a form. Raises UsageError: there is no such thread."""
     async with open_assistant(settings, remote=False, reads=True) as assistant:
         lines = await assistant.history(thread)

@@ -58,11 +58,20 @@ def shared_agents(settings: LabSettings, speakers: Speakers, observers: Collecti
     return {file.stem: reader.shared_agent(file, speakers, observers) for file in files}
 
 
+async def thread_test(assistant: Any, thread: str, lang: str) -> tuple[str, str]:
+    """Return a thread as a trace test, and a remark. Raises as `test_of`."""
+    # A stage to play it on is of no use to other commands.
+    writer: Any = import_module("app.plugins.lab.trace_test")
+    source, remark = await writer.test_of(assistant, thread, lang)
+    return source, remark
+
+
 plugin = Plugin(
     settings=LabSettings,
     dialogs=shared_agents,
     services=opened,
     command_line="app.plugins.lab.commands",
     routes=("app.plugins.lab.pages.router",),
+    thread_test=thread_test,
     around_turn=with_live_texts,
 )

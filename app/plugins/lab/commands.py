@@ -12,7 +12,7 @@ from agents.memory.inbox import ThreadInfo
 from agents.toolkit.progress import progress_bar
 from agents.toolkit.speaker import Speakers
 from app.assistant.recording import Record
-from app.cli.invocation import Thread, given_text, language_given, results_alone, tell
+from app.cli.invocation import Thread, given_text, language_given
 from app.composition import discover_checked, open_assistant, open_parts
 from app.plugins.lab import desk_commands, threads
 from app.plugins.lab.agent_file import read_agent
@@ -43,7 +43,6 @@ from app.plugins.lab.runs import (
 from app.plugins.lab.simulation import SimulatedUser, SimulationPlan
 from app.plugins.lab.simulation import simulate as simulated
 from app.plugins.lab.thread_search import ThreadQuery, ThreadSearch
-from app.plugins.lab.trace_test import test_of
 from app.plugins.lab.turn_notes import TurnNote
 from app.plugins.lab.turn_notes import note as keep_note
 from app.plugins.lab.variants import LabVariant
@@ -203,23 +202,6 @@ async def case(
         else:
             name = await threads.keep_case(assistant, settings, thread)
     return CommandResult({"case": name}, [str(lab_folder().path("cases", name))])
-
-
-@command_line.command("test")
-async def as_trace_test(thread: Thread) -> None:
-    """Print a thread as a trace test: the models' replies are its script.
-
-    Raises:
-        UsageError: there is no such thread, or nothing of it can be played again.
-    """
-    settings = read_settings()
-    # The output is a file.
-    with results_alone() as results:
-        async with open_assistant(settings, remote=False, reads=True) as assistant:
-            source, remark = await test_of(assistant, thread, settings.app_lang)
-        results.write(source)
-    if remark:
-        tell(remark)
 
 
 @command_line.command()

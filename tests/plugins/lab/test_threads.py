@@ -75,7 +75,7 @@ def test_the_commands_show_and_replay(settings: Settings, capsys: pytest.Capture
     assert command_line.main(["lab", "thread", "--thread", "ann", "--turn", "9"]) == 2
     assert command_line.main(["lab", "replay", "--thread", "ann"]) == 0
     assert "planner.add_todos" in capsys.readouterr().out
-    assert command_line.main(["lab", "test", "--thread", "ann"]) == 0
+    assert command_line.main(["export", "--thread", "ann", "--as-test"]) == 0
     assert "async def test_conversation" in capsys.readouterr().out
     assert command_line.main(["lab", "thread", "--thread", "bob"]) == 2
     assert command_line.main(["lab", "replay", "--thread", "ann", "--temperature", "hot"]) == 2

@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Collection, Iterable
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import TypeVar
 
 import prompts
@@ -31,12 +32,7 @@ def load_each(
     for name in sorted({module.name for module in pkgutil.iter_modules(path)}.difference(off)):
         if not name.isidentifier():
             raise ContractError(f"{place}/{name}.py: {name!r} is no name: write letters, digits and _")
-        try:
-            value = getattr(importlib.import_module(f"{package}.{name}"), variable, None)
-        except ContractError as broken:
-            raise ContractError(f"{place}/{name}.py: {broken}") from broken
-        except (Exception, SystemExit) as broken:
-            raise ContractError(_where(broken, f"{package}.{name}")) from broken
+        value = getattr(load(f"{package}.{name}"), variable, None)
         if not isinstance(value, kind):
             expected = f"`{variable} = {kind.__name__}(...)`"
             raise ContractError(f"{place}/{name}.py must define {expected}, found {value!r}")
@@ -44,6 +40,16 @@ def load_each(
             raise ContractError(f"{place}/{name}.py: {kind.__name__}.{wrong}")
         values[name] = value
     return values
+
+
+def load(module: str) -> ModuleType:
+    """Import a module of ours. Raises ContractError: it cannot be loaded."""
+    try:
+        return importlib.import_module(module)
+    except ContractError as broken:
+        raise ContractError(f"{module.replace('.', '/')}.py: {broken}") from broken
+    except (Exception, SystemExit) as broken:
+        raise ContractError(_where(broken, module)) from broken
 
 
 def _mistyped(definition: object) -> str:
@@ -69,4 +75,4 @@ def _where(broken: BaseException, module: str) -> str:
     root = next((root for root in roots if file and Path(file).is_relative_to(root)), None)
     name = Path(file).relative_to(root).as_posix() if root else f"{module.replace('.', '/')}.py"
     reason = f"{type(broken).__name__}: {' '.join(problem.split())}"[:LONGEST]
-    return f"{name}, line {line}: {reason}"
+    return f"{name}, line {line}: {reason}" if line else f"{name}: {reason}"

@@ -19,7 +19,7 @@ import prompts
 from agents.errors import ConfigError
 from agents.memory.checkpointer import KEPT_TURNS
 from agents.models import Models
-from agents.models.factory import LOCAL, Endpoint, Parameters, make_models
+from agents.models.factory import LOCAL, Address, Endpoint, Parameters, make_models
 from agents.state.limits import Limits
 from agents.state.message_notes import Forwarding
 from app.extensions import Extensions, explained, plugins, use, written
@@ -126,7 +126,7 @@ class Settings(Extensions):
     llm_parameters: Annotated[dict[str, Parameters], NoDecode, written(_json)] = Field(default_factory=dict)
     prompt_cache: bool = True
     openai_api_key: SecretStr | None = None
-    openai_base_url: str | None = None
+    openai_base_url: Address | None = None
     model_timeout: float = Field(default=60, gt=0)
     model_retries: int = Field(default=2, ge=0, le=10)
     model_failures: int = Field(default=5, ge=0)
@@ -170,7 +170,7 @@ class Settings(Extensions):
     help_chain: Annotated[tuple[str, ...], NoDecode, written(_links)] = ("documents", "pages")
     help_timeout: float = Field(default=10, gt=0, le=20)
     help_model: str | None = None
-    help_base_url: str | None = None
+    help_base_url: Address | None = None
     help_api_key: SecretStr | None = None
     help_webhook_url: AnyHttpUrl | None = None
     help_webhook_secret: SecretStr | None = None

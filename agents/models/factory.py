@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
 from langchain_core.language_models import BaseChatModel
@@ -46,6 +46,7 @@ MOST_TOKENS, MOST_JUDGED = 1024, 256
 """Tokens of a reply where `max_tokens` is not set: of a speaker, and of an observer."""
 Wire = Literal["responses", "chat"]
 """OpenAI's two forms: responses, and chat completions."""
+Address = Annotated[str, Field(pattern="(?i)^https?://")]
 CACHING: Mapping[str, Caching] = {"openai": "key", "anthropic": "marks"}
 ALWAYS_SENT: Mapping[str, str] = {"anthropic": "ANTHROPIC_AUTH_TOKEN", "ollama": "OLLAMA_API_KEY"}
 """Secrets that clients take from the environment, besides any given key, and send to every address."""
@@ -75,7 +76,7 @@ class Parameters(BaseModel):
     """Tokens up to which a history is not cut; left out, half of the window, at most 16,000."""
     patience: float = Field(default=10, gt=0, le=3_600)
     """Seconds of a reply that no user waits for: by an observer, a summary, a question put anew."""
-    base_url: str | None = None
+    base_url: Address | None = None
     """An endpoint of the role's own; it does not get the key of the others."""
     wire: Wire | None = None
     """The form in which a server of OpenAI's kind is asked first; left out, OpenAI's own `responses`, others `chat`."""

@@ -180,7 +180,8 @@ def jsonable(object: object) -> object:
 
     Raises ValueError if it has no JSON form.
     """
-    return whole(to_jsonable_python(object, inf_nan_mode="strings"))
+    # Half a character in a key has no JSON form; one in a text of a model is seen only then.
+    return whole(to_jsonable_python(whole(object), inf_nan_mode="strings"))
 
 
 def schema_of(stated: type[BaseModel] | Schema | None) -> Schema:

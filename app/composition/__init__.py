@@ -135,9 +135,6 @@ async def open_parts(
         everyone, watching = speakers, parts_found()[1]
     models = models or guarded(make_models(settings, everyone), settings.model_failures, settings.model_rest)
     models = hooked(models, plugins_found())
-    unknown_roles = sorted(set(models.roles) - {SUPERVISOR, "observer", *everyone.dialogs})
-    if unknown_roles:
-        raise ConfigError(f"ROLE_MODELS names roles that do not exist: {', '.join(unknown_roles)}")
     backend = backend or backend_of(settings.database_url)
     async with AsyncExitStack() as stack:
         memory = await stack.enter_async_context(
@@ -178,12 +175,17 @@ def make_models(settings: Settings, speakers: Speakers, override: str | None = N
     """Make the models of all roles, also those from dialogs; `override` takes the place of all of them.
 
     Raises:
-        ConfigError: a model's name or key is wrong.
+        ConfigError: a model's name or key is wrong, or a setting names a role that does not exist.
     """
     own = [dialog for dialog in speakers.dialogs.values() if isinstance(dialog, Dialog)]
     roles = {dialog.name: dialog.model for dialog in own if dialog.model} | settings.role_models
     parameters = {dialog.name: dialog.parameters for dialog in own if dialog.parameters} | settings.llm_parameters
-    return settings.model_copy(update={"role_models": roles, "llm_parameters": parameters}).models(override)
+    models = settings.model_copy(update={"role_models": roles, "llm_parameters": parameters}).models(override)
+    there_are = [SUPERVISOR, "observer", *speakers.dialogs]
+    if unknown := sorted(set(models.roles).difference(there_are)):
+        named = f"{', '.join(unknown)}; there are: {', '.join(there_are)}"
+        raise ConfigError(f"ROLE_MODELS or LLM_PARAMETERS: there is no role {named}")
+    return models
 
 
 def turn_hooks(plug_ins: Mapping[str, Plugin]) -> list[AroundTurn]:

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 import dialogs
 import observers
 import prompts
+from agents.discovery import load
 from agents.errors import ContractError
 from app.cli import command_line
 from app.cli.installation import report
@@ -104,6 +105,12 @@ def test_a_file_without_a_dialog_is_named(plant: Plant, source: str, found: str)
     with pytest.raises(ContractError) as broken:
         find()
     assert str(broken.value) == f"dialogs/broken.py must define `dialog = Dialog(...)`, found {found}"
+
+
+def test_a_module_that_is_not_there_is_named() -> None:
+    """A plug-in names the modules of its routes; no line of ours is to blame for a wrong name."""
+    with pytest.raises(ContractError, match=r"^app/plugins/nowhere\.py: ModuleNotFoundError: No module named"):
+        load("app.plugins.nowhere")
 
 
 @pytest.mark.parametrize(("source", "rest"), [
@@ -230,6 +237,12 @@ def test_the_report_shows_what_is_not_translated(
     parts = report(settings)
     assert parts["faults"] == []
     assert [dialog["languages"] for dialog in parts["dialogs"] if dialog["name"] == "untranslated"] == [["en"]]
+
+
+def test_a_role_that_does_not_exist_is_reported(settings: Settings) -> None:
+    """Such a setting ends every start, so `check` tells it, too."""
+    [fault] = report(settings.model_copy(update={"role_models": {"gardener": "local:rules"}}))["faults"]
+    assert fault.startswith("ROLE_MODELS or LLM_PARAMETERS: there is no role gardener; there are: supervisor, observer")
 
 
 def test_faults_are_reported_together(plant: Plant, settings: Settings) -> None:

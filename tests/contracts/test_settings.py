@@ -58,6 +58,8 @@ def test_a_model_on_the_command_line_counts_for_every_role() -> None:
         ({"llm_parameters": "warm"}, "LLM_PARAMETERS"),
         ({"llm_parameters": '{"observer": {"temprature": 1}}'}, "LLM_PARAMETERS observer.temprature"),
         ({"llm_parameters": '{"default": {"max_tokens": 0}}'}, "LLM_PARAMETERS default.max_tokens"),
+        ({"llm_parameters": '{"observer": {"base_url": "localhost:1"}}'}, "LLM_PARAMETERS observer.base_url"),
+        ({"openai_base_url": "localhost:11434"}, "OPENAI_BASE_URL"),
         ({"permissions": "alice"}, "PERMISSIONS"),
         ({"permissions": "alice="}, "PERMISSIONS"),
         ({"permissions": "=refund"}, "PERMISSIONS"),

@@ -9,7 +9,6 @@ import uuid
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
-from importlib import import_module
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import unquote
@@ -24,6 +23,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from agents.discovery import load
 from agents.errors import BrokenState, ConfigError, DatabaseError, UsageError
 from agents.events import EVENTS
 from app.assistant import Assistant
@@ -311,7 +311,7 @@ def make_app(
         app.include_router(router, dependencies=[exchange.allowed("talk")])
     for router in (event_paths.router, pages.router, operations):
         app.include_router(router)
-    app.state.plugins = [import_module(name) for plugin in plugins_found().values() for name in plugin.routes]
+    app.state.plugins = [load(name) for plugin in plugins_found().values() for name in plugin.routes]
     brought = [module.router for module in app.state.plugins if hasattr(module, "router")]
     for router in brought:
         app.include_router(router)

@@ -77,7 +77,7 @@ async def cut(kind: str) -> Any:
     if kind == "asked":
         return choice(HALF, [Option(HALF, 1, detail=HALF), Option("the other", 2)])
     if kind == "shown":
-        return result({"box": [HALF]}, view=CardList(title=HALF, entries=[Entry(HALF)]))
+        return result({HALF: [HALF]}, view=CardList(title=HALF, entries=[Entry(HALF)]))
     return ([{"type": "text", "text": HALF}] if kind == "parts" else HALF), None
 
 

@@ -1,5 +1,6 @@
 """The scene: a dialog as the gate and the observers see it when a user message arrives."""
 
+import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ from agents.toolkit.questions.form import missing
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.tool_search import at_hand
 from prompts import card
+
+LOG = logging.getLogger(__name__)
 
 MOST_BEFORE = 3
 """The most messages before the last reply in a scene."""
@@ -96,6 +99,17 @@ class Observer:
     def __post_init__(self) -> None:
         if self.pre_check is None and self.post_check is None:
             raise ContractError("an Observer needs a pre_check or a post_check")
+        if when := self.when:
+            object.__setattr__(self, "when", lambda scene: _holds(when, scene))
+
+
+def _holds(when: Callable[[Scene], bool], scene: Scene) -> bool:
+    """Return the outcome of a test; an observer whose test fails has nothing to say."""
+    try:
+        return bool(when(scene))
+    except Exception as failure:
+        LOG.warning("%s: the test of an observer failed: %s", when.__module__, type(failure).__name__)
+        return False
 
 
 def scene_of(dialog: Speaker, state: State, speakers: Speakers, *, is_whole: bool = False) -> Scene:

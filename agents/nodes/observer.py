@@ -57,15 +57,24 @@ class ObserverNode:
                 if verdict.kind == "person" and (takeover := context.services.find(Takeover)):
                     # Before the vote counts, so that no kill loses the call.
                     await takeover.observe(context.thread, context.user, scene.lang, verdict.reason)
-        except Exception as failure:
+            verdict = _counted(verdict, dialog, speakers)
+            observed = self._observed(verdict)
+        except (Exception, asyncio.CancelledError, SystemExit) as failure:
+            task = asyncio.current_task()
+            if isinstance(failure, asyncio.CancelledError) and task and task.cancelling():
+                # The turn is stopped, not a task within the check.
+                raise
             cause = type(failure).__name__
             LOG.warning("thread %s: observer %s failed: %s", context.thread, self.name, cause)
             verdict = Verdict(reason=because("observer_failed", cause=cause))
-        verdict = _counted(verdict, dialog, speakers)
-        kind, target, reason = verdict.kind, verdict.target or verdict.also or None, verdict.reason
-        emitter(runtime)(Observed(observer=self.name, verdict=kind, target=target, reason=reason, by="observer"))
+            observed = self._observed(verdict)
+        emitter(runtime)(observed)
         context.ballot.cast(self.name, verdict)
         return {"votes": [{"observer": self.name, **verdict.plain()}]}
+
+    def _observed(self, verdict: Verdict) -> Observed:
+        kind, target, reason = verdict.kind, verdict.target or verdict.also or None, verdict.reason
+        return Observed(observer=self.name, verdict=kind, target=target, reason=reason, by="observer")
 
     async def _enter(
         self, state: State, runtime: Runtime[Context], kind: str, key: str, value: dict[str, object]

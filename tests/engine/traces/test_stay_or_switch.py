@@ -1,6 +1,8 @@
 """The reasons that the trace gives where a message stays, against a vote or without one (docs/stay-or-switch.md)."""
 
+import asyncio
 from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 
@@ -67,6 +69,49 @@ async def test_an_observer_without_a_vote_says_why(chat: Chat, line: Line, reaso
     chat.expects(supervisor=[MEET], profile=["What do you do?", "Fine."], observer=[line])
     await chat.says("Hi, I have just joined", LEAVING)
     assert reasons(chat, "supervisor") == [("stay", reason)]
+
+
+ODD: list[Any] = [
+    asyncio.CancelledError(),
+    SystemExit(3),
+    Verdict("elsewhere"),  # type: ignore[arg-type]
+    Verdict(reason=5),  # type: ignore[arg-type]
+    "planner",
+    None,
+]
+
+
+@pytest.mark.parametrize("vote", ODD, ids=repr)
+async def test_whatever_an_observer_does_the_dialog_answers(chat: Chat, vote: Any) -> None:
+    """A vote that is none is a failure, as is an observer that ends as no function should."""
+
+    async def check(scene: Scene) -> Verdict:
+        if isinstance(vote, BaseException):
+            raise vote
+        return cast(Verdict, vote)
+
+    chat.observers = {**chat.observers, "supervisor": Observer(pre_check=check, when=lambda scene: True)}
+    chat.expects(supervisor=[MEET], profile=["What do you do?", "Fine."])
+    await chat.says("Hi, I have just joined", LEAVING)
+    [(verdict, reason)] = reasons(chat, "supervisor")
+    assert verdict == "stay"
+    assert reason.startswith("the observer failed (")
+
+
+async def test_an_observer_whose_test_fails_has_nothing_to_say(chat: Chat, caplog: pytest.LogCaptureFixture) -> None:
+    """The message is the dialog's, before the answer and after it."""
+
+    def when(scene: Scene) -> bool:
+        raise KeyError(scene.text)
+
+    async def check(scene: Scene) -> Verdict:
+        return Verdict("finished")
+
+    chat.observers = {**chat.observers, "supervisor": Observer(pre_check=check, post_check=check, when=when)}
+    chat.expects(supervisor=[MEET], profile=["What do you do?", "Fine."])
+    await chat.says("Hi, I have just joined", LEAVING)
+    assert reasons(chat, "supervisor") == []
+    assert f"{__name__}: the test of an observer failed: KeyError" in caplog.text
 
 
 async def test_the_supervisor_in_place_of_the_dialog_is_told(chat: Chat) -> None:

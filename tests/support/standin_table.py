@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from agents.events import Message
-from agents.graph import build_graph
 from agents.language.schedule import Moment
 from agents.memory import open_memory
 from agents.memory.store import namespace_of
@@ -23,11 +22,13 @@ from agents.models import Model, Models
 from app.assistant import Assistant, Turn
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
-from app.composition import discover, open_services, plugins_found, tables_of
+from app.composition import open_services, tables_of
 from app.composition.help_chain import make_help
 from app.settings import Settings
 from prompts import languages
+from tests.support.compiled import built_once, discovered, specialists
 from tests.support.rules import RulesModel
+from tests.support.settings_cache import without_file
 
 Reminders = pytest.importorskip("dialogs.planner.store").Reminders
 
@@ -187,13 +188,13 @@ def _worded(value: object) -> str:
 @asynccontextmanager
 async def standin(path: Path, others: Models | None = None) -> AsyncIterator[Standin]:
     """Open the shipped application, with `local:rules` and perhaps other models; its clock stands still."""
-    speakers, watching = discover()
+    speakers, watching = discovered()
     async with (
-        open_memory(f"sqlite:///{path}", NOW.timestamp, tables=tables_of(plugins_found())) as memory,
-        open_services(plugins_found(), memory) as services,
+        open_memory(f"sqlite:///{path}", NOW.timestamp, tables=tables_of(specialists())) as memory,
+        open_services(specialists(), memory) as services,
     ):
-        graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
-        help = await make_help(Settings(_env_file=None), memory, services, plugins_found())
+        graph = built_once(speakers, watching, saver=memory.saver, store=memory.store)
+        help = await make_help(without_file(Settings), memory, services, specialists())
         rules = Models(default=Model("local:rules", RulesModel()))
         spoken = Languages("en", tuple(languages()))
         yield Standin(

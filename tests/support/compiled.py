@@ -1,9 +1,10 @@
 """The graph for a test, compiled once for all tests that have the same speakers."""
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -13,12 +14,14 @@ from langgraph.prebuilt import ToolNode
 
 import prompts
 from agents.conversation.gate import Gate, trained_gate
+from agents.discovery import load_each
 from agents.graph import Graph, build_graph
 from agents.memory import Memory
 from agents.plugin import Plugin
 from agents.toolkit.speaker import Silence, Speaker, Speakers
 from agents.toolkit.tool_node import tool_node
 from app.composition import discover, plugins_found
+from app.presentation.text_files import unreadable
 from app.presentation.tool_card import faults
 from observers import Observer
 from tests.support.prompt_copy import SHIPPED, is_unchanged
@@ -29,6 +32,8 @@ Find = Callable[..., list[str]]
 
 MakeNode = Callable[..., ToolNode]
 FindDependant = Callable[..., Dependant]
+Load = Callable[..., dict[str, Any]]
+"""A function that returns what the files of a package define, like `agents.discovery.load_each`."""
 
 
 class Cast:
@@ -107,6 +112,33 @@ def checked_once(faults: Find) -> Find:
     return finding
 
 
+def read_once(unreadable: Callable[[], list[str]]) -> Callable[[], list[str]]:
+    """Return a replacement for `unreadable` that reads the shipped prompts once."""
+    shipped = cache(unreadable)
+
+    def reading() -> list[str]:
+        return [*shipped()] if not prompts.EXTENSIONS and is_unchanged(prompts.FOLDER) else unreadable()
+
+    return reading
+
+
+def loaded_once(load_each: Load) -> Load:
+    """Return a replacement for `load_each` that looks into the same folders once, as long as no file comes or goes."""
+    known: dict[object, dict[str, Any]] = {}
+
+    def loading(
+        package: str, path: Iterable[str], kind: type[Any], off: Collection[str] = frozenset()
+    ) -> dict[str, Any]:
+        folders = [Path(place) for place in path]
+        times = tuple((place, place.stat().st_mtime_ns) for place in folders if place.is_dir())
+        key = package, kind, frozenset(off), times
+        if key not in known:
+            known[key] = load_each(package, map(str, folders), kind, off)
+        return {**known[key]}
+
+    return loading
+
+
 def built_once(
     speakers: Speakers, observers: Mapping[str, Observer], *, saver: Any, store: Any, **options: Any
 ) -> Graph:
@@ -130,6 +162,9 @@ def _built(staff: Cast, options: tuple[tuple[str, Any], ...]) -> Graph:
 def build_once(patch: pytest.MonkeyPatch) -> None:
     """Check the same speakers, and build their graph, once in this process and in those that are forked from it."""
     patch.setattr("app.composition.faults", checked_once(faults))
+    patch.setattr("app.presentation.tool_card.unreadable", read_once(unreadable))
+    for package in ("dialogs", "observers", "app.extensions"):
+        patch.setattr(f"{package}.load_each", loaded_once(load_each))
     patch.setattr("app.composition.trained_gate", cache(trained_gate))
     patch.setattr("app.composition.build_graph", built_once)
     patch.setattr("app.testing.build_graph", built_once)

@@ -3,12 +3,12 @@
 import asyncio
 import os
 import shutil
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
+from tests.support.loopback import free_port
 from tests.support.until import until_answered
 
 TEMPLATE = "qwen2.5.jinja"
@@ -49,9 +49,7 @@ async def serving(log: Path, slots: int = 2, window: int = 16_384) -> AsyncItera
     program, model = server_program(), model_file()
     assert program
     assert model
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     template = program.with_name(TEMPLATE)
     options = ["--jinja", *(["--chat-template-file", str(template)] if template.is_file() else [])]
     options += ["--host", "127.0.0.1", "--port", str(port), "-t", "1", "-tb", "1", "--poll", "0"]

@@ -19,7 +19,6 @@ import asyncio
 import json
 import os
 import re
-import socket
 import sys
 import tempfile
 from collections import defaultdict
@@ -34,6 +33,7 @@ import httpx
 
 from tests.support.clocked_app import set_clock
 from tests.support.http_door import streamed
+from tests.support.loopback import free_port
 from tests.support.odd_provider import Chunk, Provider, delta, end
 from tests.support.places import ROOT
 from tests.support.until import until_answered
@@ -199,9 +199,7 @@ class Visit:
 @asynccontextmanager
 async def served(folder: Path, model: str) -> AsyncIterator[str]:
     """Serve the application in a process of its own, on a clock of its own; yield its address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     roles = ",".join(f"{role}=openai:{role}" for role in SPEAKERS)
     settings = {
         **{"LLM_MODEL": "openai:strong", "ROLE_MODELS": roles, "OBSERVER_MODEL": "openai:observer"},

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import socket
 import sys
 from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Mapping
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import httpx
 
+from tests.support.loopback import free_port
 from tests.support.places import ROOT
 from tests.support.until import until_answered
 from tests.support.warm_process import WarmProcess
@@ -58,9 +58,7 @@ class Fleet:
     @asynccontextmanager
     async def door(self) -> AsyncIterator[httpx.AsyncClient]:
         """Serve over HTTP during the block."""
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         base = f"http://127.0.0.1:{port}"
         async with (
             self.command("serve", "--port", str(port)) as process,

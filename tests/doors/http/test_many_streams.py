@@ -5,7 +5,6 @@ import json
 import os
 import re
 import signal
-import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,7 +18,7 @@ import pytest
 from app.assistant import Assistant
 from app.testing.script import Script
 from tests.support.http_door import served, streamed
-from tests.support.loopback import listening
+from tests.support.loopback import free_port, listening
 from tests.support.odd_provider import HEAD, read_request, words
 from tests.support.places import ROOT
 from tests.support.scripted_assistant import script_lines
@@ -64,9 +63,7 @@ class HeldModel:
 @asynccontextmanager
 async def serving(folder: Path, model: str) -> AsyncIterator[tuple[str, int]]:
     """Run `python -m app serve` during the block; give its address and its process."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     settings = {
         "LLM_MODEL": "openai:slow",
         "OPENAI_BASE_URL": f"{model}/v1",

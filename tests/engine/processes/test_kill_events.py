@@ -4,7 +4,6 @@ import asyncio
 import random
 import re
 import signal
-import socket
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ import pytest
 
 from app.testing.script import Script
 from tests.support.killable_server import KillableServer
+from tests.support.loopback import free_port
 from tests.support.scripted_assistant import ROLES, script_lines, stage
 from tests.support.until import moment
 
@@ -64,9 +64,7 @@ async def test_notices_ring_once(tmp_path: Path) -> None:
     """
     chance, reads = random.Random(SEED), asyncio.Event()
     listeners = {"ann": Listener("/threads/ann/events", reads), "page-bob": Listener("/talk/page-bob/events", reads)}
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    url = f"http://127.0.0.1:{free_port()}"
     database, keys = tmp_path / "server.db", [f"n{number}." for number in range(NOTICES)]
     async with stage(database, Script().models(ROLES)) as assistant:
         now_ms = round(time.time() * 1000)

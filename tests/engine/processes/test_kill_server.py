@@ -4,7 +4,6 @@ import asyncio
 import json
 import random
 import signal
-import socket
 import sys
 from functools import partial
 from itertools import chain, cycle
@@ -16,6 +15,7 @@ import pytest
 from app.testing.script import Script
 from tests.support.http_door import events_of
 from tests.support.killable_server import KillableServer
+from tests.support.loopback import free_port
 from tests.support.scripted_assistant import ROLES, script_lines, stage
 from tests.support.until import moment, until
 
@@ -104,9 +104,7 @@ async def test_a_server_that_is_killed_often(tmp_path: Path) -> None:
     Three of them send what was said, in the same words: one names a person, one a chat, one nobody.
     """
     chance, over, reads = random.Random(SEED), asyncio.Event(), asyncio.Event()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    url = f"http://127.0.0.1:{free_port()}"
     clients = [Client(url, reads, thread) for thread in THREADS]
     clients += [CompletionsClient(url, reads, user="dan"), CompletionsClient(url, reads, chat="eve")]
     clients += [CompletionsClient(url, reads)]

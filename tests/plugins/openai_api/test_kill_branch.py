@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import socket
 import sqlite3
 import sys
 import time
@@ -18,6 +17,7 @@ import pytest
 
 from tests.plugins.openai_api.open_webui import FRONT_ENDS, Account
 from tests.support.http_door import KEYS
+from tests.support.loopback import free_port
 from tests.support.until import until
 from tests.support.warm_process import WarmProcess
 
@@ -90,9 +90,7 @@ class Service:
 
 async def test_a_server_that_is_killed_on_its_way_to_branches(tmp_path: Path) -> None:
     """Named chats go to a branch, and talks of nobody go on in a copy: nothing is lost, doubled or mixed up."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     service, cut = Service(tmp_path / "branch.db", port), 0
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=300) as client:
         await service.start(client)

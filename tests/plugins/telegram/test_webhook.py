@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,7 @@ from app.plugins.telegram.updates import webhook
 from app.plugins.telegram.updates.webhook import SECRET_HEADER
 from app.testing.script import Script
 from tests.plugins.telegram.people import ANN, Open
+from tests.support.loopback import free_port
 from tests.support.scripted_assistant import ROLES, Echo, Holding
 from tests.support.simulated_time import advance
 from tests.support.telegram_server import BotApi, refusal
@@ -27,9 +27,7 @@ Post = Callable[..., Any]
 @pytest.fixture
 def port() -> int:
     """Return a free port of loopback."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
+    return free_port()
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ of it.
 """
 
 import asyncio
-import socket
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -25,6 +24,7 @@ from app.plugins.telegram.settings import TelegramSettings
 from app.plugins.telegram.updates import incoming
 from tests.plugins.postgres.chaos import Plan, main
 from tests.plugins.postgres.worker_chaos import DoorOutcome, WorkerChaos, settings_of
+from tests.support.loopback import free_port
 from tests.support.postgres_server import PostgresServer, running
 from tests.support.telegram_server import BOT, TOKEN, BotApi
 
@@ -44,9 +44,7 @@ class WebhookChaos(WorkerChaos):
         super().__init__(plan, server)
         self._world = BotApi()
         self._posting = asyncio.Lock()
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
+        self._port = free_port()
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[Assistant]:

@@ -19,6 +19,7 @@ from app.cli.calibration import calibrate as fit
 from app.composition import (
     THRESHOLDS_ITEM,
     discover,
+    equipped,
     faults_of,
     load_thresholds,
     make_models,
@@ -114,6 +115,8 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
         for kind in kinds:
             with _noting(problems):
                 read(kind)
+        if not problems:
+            equipped(discovered, plugins(), observers)
     except (ContractError, PromptError) as broken:
         nothing: dict[str, object] = {"dialogs": [], "observers": [], "tools": [], "plugins": [], "uninstalled": {}}
         return {**nothing, "models": models, "faults": [*problems, str(broken)], "warnings": []}

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -224,7 +224,7 @@ def discover_checked(settings: Settings, *, tools: bool = True) -> tuple[Speaker
     ]
     if slips := [*misspelt(kinds), *unread(kinds)]:
         raise ConfigError(slips[0])
-    speakers = equipped(speakers, plugins())
+    speakers = equipped(speakers, plugins(), watching)
     if silent := unanswered(speakers, plugins()):
         raise ContractError(silent[0])
     if tools:
@@ -252,11 +252,18 @@ def unanswered(speakers: Speakers, plug_ins: Mapping[str, Plugin]) -> list[str]:
     return [f"dialogs/{name} has an agent graph, and no plug-in runs it (see PLUGINS)" for name in graphs]
 
 
-def equipped(speakers: Speakers, plug_ins: Mapping[str, Plugin]) -> Speakers:
-    """Return the speakers with the tools and the observers of plug-ins; an agent graph has its own tools."""
+def equipped(speakers: Speakers, plug_ins: Mapping[str, Plugin], watching: Collection[str]) -> Speakers:
+    """Return the speakers with the tools and the observers of plug-ins; an agent graph has its own tools.
+
+    Raises ContractError: a plug-in brings what is no tool, or names an observer that there is not.
+    """
     tools, names = list[BaseTool](), list[str]()
-    for plugin in plug_ins.values():
+    for name, plugin in plug_ins.items():
         own = plugin.tools(plugin.settings and read(plugin.settings)) if callable(plugin.tools) else plugin.tools
+        if others := [it for it in own if not isinstance(it, BaseTool)]:
+            raise ContractError(f"the plug-in {name}: tools must be tools, found {others[0]!r}")
+        if unknown := sorted({*plugin.observers}.difference(watching)):
+            raise ContractError(f"the plug-in {name} names observers that do not exist: {', '.join(unknown)}")
         tools += own
         names += plugin.observers
 

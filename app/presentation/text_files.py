@@ -3,22 +3,25 @@
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel
 
+from agents.errors import UsageError
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of
+from app.yaml_file import FilePart, validated
 from prompts import FALLBACK, PromptError, files, form_texts, languages, named, read_text, read_toml
 
-PARTS: Mapping[str, TypeAdapter[Any]] = {
-    "label": TypeAdapter(str),
-    "question": TypeAdapter(str),
-    "examples": TypeAdapter(list[str]),
-    "values": TypeAdapter(dict[str, list[str]]),
-}
-"""The texts of a form's field, with their types."""
 SLOT = re.compile(r"\{([^{}]*)\}")
+
+
+class FieldTexts(FilePart):
+    """The texts of a form's field."""
+
+    label: str = ""
+    question: str = ""
+    examples: tuple[str, ...] = ()
+    values: Mapping[str, tuple[str, ...]] = {}
 
 
 def unreadable() -> list[str]:
@@ -53,7 +56,8 @@ def unasked(speakers: Speakers) -> Iterator[str]:
     """Yield the fields of dialogs' forms without a question of their own; the user is asked for them by name."""
     for name, form in _forms(speakers).items():
         texts = form_texts(name, FALLBACK)
-        bare = [key for key in form.model_fields if not _parts(texts.get(key)).get("question")]
+        asked = [key for key, entry in texts.items() if isinstance(entry, dict) and entry.get("question")]
+        bare = [key for key in form.model_fields if key not in asked]
         yield from (f"prompts/{FALLBACK}/{name}/form.toml: the field {key!r} has no question" for key in bare)
 
 
@@ -67,39 +71,15 @@ def _of_form(file: str, name: str, form: type[BaseModel], lang: str) -> Iterator
     there_are = ", ".join(form.model_fields)
     # The tools that fill in a form may name its fields by their aliases.
     fields = {*form.model_fields, *(str(field.alias) for field in form.model_fields.values() if field.alias)}
-    texts = form_texts(name, lang)
-    if own:
-        examples = [str(example) for entry in texts.values() for example in _examples(entry)]
+    for key, entry in form_texts(name, lang).items() if own else ():
+        if key not in fields:
+            yield f"{place}: there is no field {key!r}; there are: {there_are}"
+        try:
+            examples = validated(FieldTexts, entry, f"{place}: [{key}]").examples
+        except UsageError as wrong:
+            yield str(wrong)
+            continue
         slots = {slot for example in examples for slot in SLOT.findall(example)}
-        yield from (f"{place}: there is no field {key!r}; there are: {there_are}" for key in texts if key not in fields)
         yield from (
             f"{place}: an example names {{{slot}}}, no field; there are: {there_are}" for slot in slots - fields
         )
-        unread = {(key, part) for key, entry in texts.items() for part in _parts(entry) if part not in PARTS}
-        yield from (f"{place}: {key!r} is no section [{key}]" for key, it in texts.items() if not isinstance(it, dict))
-        yield from (
-            f"{place}: {part!r} of {key!r}: {wrong}"
-            for key, entry in texts.items()
-            for part, value in _parts(entry).items()
-            if part in PARTS and (wrong := _misfit(value, PARTS[part]))
-        )
-        yield from (
-            f"{place}: nothing reads {part!r} of {key!r}; there are: {', '.join(PARTS)}" for key, part in sorted(unread)
-        )
-
-
-def _parts(entry: object) -> Mapping[str, object]:
-    return entry if isinstance(entry, Mapping) else {}
-
-
-def _examples(entry: object) -> list[object]:
-    examples = _parts(entry).get("examples", [])
-    return examples if isinstance(examples, list) else []
-
-
-def _misfit(value: object, kind: TypeAdapter[Any]) -> str:
-    try:
-        kind.validate_python(value)
-    except ValidationError as wrong:
-        return wrong.errors()[0]["msg"]
-    return ""

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+import app.plugins
 import dialogs
 import observers
 import prompts
@@ -237,6 +238,19 @@ def test_the_report_shows_what_is_not_translated(
     parts = report(settings)
     assert parts["faults"] == []
     assert [dialog["languages"] for dialog in parts["dialogs"] if dialog["name"] == "untranslated"] == [["en"]]
+
+
+@pytest.mark.parametrize(
+    ("body", "rule"),
+    [
+        ("tools=[print]", ": tools must be tools, found <built-in function print>"),
+        ('observers=["weather"]', " names observers that do not exist: weather"),
+    ],
+)
+def test_a_plug_in_that_breaks_a_rule_is_reported(plant: Plant, settings: Settings, body: str, rule: str) -> None:
+    """What it gives every dialog is held to the same rules as what a dialog has."""
+    plant(app.plugins, f"from agents.plugin import Plugin\nplugin = Plugin({body})")
+    assert report(settings)["faults"] == [f"the plug-in broken{rule}"]
 
 
 def test_a_role_that_does_not_exist_is_reported(settings: Settings) -> None:

@@ -1,7 +1,7 @@
 """A conversation on the real graph and a real database file, with the test's own lines for the models."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -30,6 +30,14 @@ from tests.support.user_words import bare, user_words
 THREAD = "t"
 ROLES = ("supervisor", "profile", "planner", "observer")
 PLAN = Call("plan_things", {"brief": "to-dos"})
+MILK_AND_TEA: Mapping[str, list[Line]] = {
+    "supervisor": [PLAN],
+    "planner": [
+        *(Call("add_todos", {"items": ["milk", "tea"]}), "Noted."),
+        *(Call("delete_todos", {"numbers": [1, 2]}), "Deleted."),
+    ],
+}
+"""Two things are put on the list, and then deleted, which the user is asked about."""
 
 
 @asynccontextmanager

@@ -14,7 +14,7 @@ from app.assistant import Assistant
 from app.doors.http import answers
 from app.testing.script import Call, Script
 from tests.support.http_door import events_of, served, streamed
-from tests.support.scripted_assistant import Gate, script_lines
+from tests.support.scripted_assistant import MILK_AND_TEA, Gate, script_lines
 from tests.support.simulated_time import advance
 from tests.support.until import until
 
@@ -111,15 +111,7 @@ async def test_a_text_that_is_cleaned_can_come_again(
 @pytest.mark.needs("planner")
 async def test_a_question_is_answered(client: httpx.AsyncClient, assistant: Assistant, script: Script) -> None:
     """The state has a tool's question; an answer counts once, for its own question."""
-    script.add(
-        supervisor=[Call("plan_things", {"brief": "list"})],
-        planner=[
-            Call("add_todos", {"items": ["milk", "tea"]}),
-            "Noted.",
-            Call("delete_todos", {"numbers": [1, 2]}),
-            "Deleted.",
-        ],
-    )
+    script.add(**MILK_AND_TEA)
     await client.post(TURNS, json={"text": "add milk and tea"})
     asked = await streamed(client, TURNS, {"text": "delete both"})
     [question] = [event for event in asked if event["type"] == "interrupt"]

@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import json
-from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import httpx
 import pytest
 from langchain_core.language_models import FakeListChatModel
 from langchain_openai import ChatOpenAI
-from openai import AsyncOpenAI, DefaultAsyncHttpxClient, DefaultHttpxClient, OpenAI, UnprocessableEntityError
+from openai import AsyncOpenAI, DefaultHttpxClient, OpenAI, UnprocessableEntityError
 from openai.types.chat import ChatCompletionMessageParam
 from pydantic import SecretStr
 
@@ -39,68 +38,52 @@ PIXEL = f"data:image/png;base64,{base64.b64encode(bytes.fromhex('89504e470d0a1a0
 SYSTEM = {"role": "system", "content": "You are a pirate."}
 
 
-@pytest.fixture
-async def openai_client(assistant: Assistant) -> AsyncIterator[AsyncOpenAI]:
-    """The official client of a server without keys."""
-    async with (
-        served(assistant) as url,
-        AsyncOpenAI(
-            base_url=f"{url}/v1", api_key="none", http_client=DefaultAsyncHttpxClient(trust_env=False)
-        ) as client,
-    ):
-        yield client
-
-
 @pytest.mark.needs("planner")
-async def test_a_conversation_by_its_history(openai_client: AsyncOpenAI, script: Script) -> None:
+async def test_a_conversation_by_its_history(sdk: AsyncOpenAI, script: Script) -> None:
     """A client that sends the whole history goes on in its thread; its system messages are not obeyed."""
     script.add(
         supervisor=["Hello.", Call("plan_things", {"brief": "milk"})],
         planner=[Call("add_todos", {"items": ["milk"]}), "Noted."],
     )
     messages: Any = [SYSTEM, {"role": "user", "content": "hello"}]
-    first = await openai_client.chat.completions.with_raw_response.create(model=MODEL, messages=messages)
+    first = await sdk.chat.completions.with_raw_response.create(model=MODEL, messages=messages)
     reply = first.parse().choices[0].message.content
     messages += [{"role": "assistant", "content": reply or ""}, {"role": "user", "content": "add milk"}]
-    second = await openai_client.chat.completions.with_raw_response.create(model=MODEL, messages=messages)
+    second = await sdk.chat.completions.with_raw_response.create(model=MODEL, messages=messages)
     assert (reply, second.parse().choices[0].message.content) == ("Hello.", "Noted.")
     assert first.headers["x-thread-id"] == second.headers["x-thread-id"]
     assert "pirate" not in str(script.asked)
 
 
-async def test_the_same_words_of_another_client_are_another_thread(openai_client: AsyncOpenAI, script: Script) -> None:
+async def test_the_same_words_of_another_client_are_another_thread(sdk: AsyncOpenAI, script: Script) -> None:
     """Two conversations that begin alike stay apart."""
     script.add(supervisor=["Hello.", "Hello."])
     hello: Any = [{"role": "user", "content": "hello"}]
     threads = [
-        (await openai_client.chat.completions.with_raw_response.create(model=MODEL, messages=hello)).headers[
-            "x-thread-id"
-        ]
+        (await sdk.chat.completions.with_raw_response.create(model=MODEL, messages=hello)).headers["x-thread-id"]
         for _ in "12"
     ]
     assert len({*threads}) == 2
 
 
-async def test_a_forgotten_history_leads_nowhere(
-    openai_client: AsyncOpenAI, assistant: Assistant, script: Script
-) -> None:
+async def test_a_forgotten_history_leads_nowhere(sdk: AsyncOpenAI, assistant: Assistant, script: Script) -> None:
     """No digest of what was said is left by which a guess could be verified; the client begins a new thread."""
     script.add(supervisor=["Hello.", "Hello again."])
     said: Any = [{"role": "user", "content": "hello"}]
-    first = await openai_client.chat.completions.with_raw_response.create(model=MODEL, messages=said)
+    first = await sdk.chat.completions.with_raw_response.create(model=MODEL, messages=said)
     thread = first.headers["x-thread-id"]
     await assistant.forgetting.thread(thread)
     assert await assistant.memory.store.asearch(("users",), limit=100) == []
     assert await assistant.memory.store.asearch(("threads",), limit=100) == []
     said += [{"role": "assistant", "content": "Hello."}, {"role": "user", "content": "are you there"}]
-    second = await openai_client.chat.completions.with_raw_response.create(model=MODEL, messages=said)
+    second = await sdk.chat.completions.with_raw_response.create(model=MODEL, messages=said)
     assert second.headers["x-thread-id"] != thread
 
 
-async def test_a_stream(openai_client: AsyncOpenAI, script: Script) -> None:
+async def test_a_stream(sdk: AsyncOpenAI, script: Script) -> None:
     """Pieces come as they are spoken, with the usage at the end where it is asked for; a thread may be named."""
     script.add(supervisor=["One two three."])
-    stream = await openai_client.chat.completions.create(
+    stream = await sdk.chat.completions.create(
         model=MODEL,
         messages=[{"role": "user", "content": [{"type": "text", "text": "count"}]}],
         stream=True,
@@ -116,7 +99,7 @@ async def test_a_stream(openai_client: AsyncOpenAI, script: Script) -> None:
 
 
 @pytest.mark.needs("planner")
-async def test_several_messages_of_one_answer(openai_client: AsyncOpenAI, script: Script) -> None:
+async def test_several_messages_of_one_answer(sdk: AsyncOpenAI, script: Script) -> None:
     """Several messages become one text; a view becomes its words."""
     script.add(
         supervisor=[Call("plan_things", {"brief": "milk"})],
@@ -125,9 +108,7 @@ async def test_several_messages_of_one_answer(openai_client: AsyncOpenAI, script
     for text, answer in (("add milk", "Noted."), ("show me the list please", "1. milk")):
         named = {"X-Thread-Id": "ann"}
         messages: Any = [{"role": "user", "content": text}]
-        stream = await openai_client.chat.completions.create(
-            model=MODEL, messages=messages, stream=True, extra_headers=named
-        )
+        stream = await sdk.chat.completions.create(model=MODEL, messages=messages, stream=True, extra_headers=named)
         assert "".join([chunk.choices[0].delta.content or "" async for chunk in stream]) == answer
 
 
@@ -342,10 +323,10 @@ async def test_the_order_of_sources_and_annotations(is_stream: bool) -> None:
     assert (text, text[place["start_index"] : place["end_index"]]) == ("Yes.\n\nMilk [1].", "[1]")
 
 
-async def test_new_words_alone_go_on_behind_a_history(openai_client: AsyncOpenAI, script: Script) -> None:
+async def test_new_words_alone_go_on_behind_a_history(sdk: AsyncOpenAI, script: Script) -> None:
     """A client that has sent a history of its thread once may send new messages alone: no talk begins anew."""
     script.add(supervisor=["Hello.", "Noted.", "Fine.", "Good."])
-    ask = partial(openai_client.chat.completions.create, model=MODEL, extra_headers={"X-Thread-Id": "t"})
+    ask = partial(sdk.chat.completions.create, model=MODEL, extra_headers={"X-Thread-Id": "t"})
     said: list[ChatCompletionMessageParam] = [{"role": "user", "content": "hello"}]
     await ask(messages=said)
     said += [{"role": "assistant", "content": "Hello."}, {"role": "user", "content": "my cat is Miso"}]
@@ -356,12 +337,10 @@ async def test_new_words_alone_go_on_behind_a_history(openai_client: AsyncOpenAI
 
 
 @pytest.mark.needs("seat")
-async def test_a_person_in_the_assistants_place(
-    openai_client: AsyncOpenAI, assistant: Assistant, script: Script
-) -> None:
+async def test_a_person_in_the_assistants_place(sdk: AsyncOpenAI, assistant: Assistant, script: Script) -> None:
     """A client that only gets answers is told who reads, and gets the person's words, once, with its next answer."""
     script.add(supervisor=["Hello.", "On Monday."])
-    ask = partial(openai_client.chat.completions.create, model=MODEL, extra_headers={"X-Thread-Id": "t"})
+    ask = partial(sdk.chat.completions.create, model=MODEL, extra_headers={"X-Thread-Id": "t"})
 
     async def answer_to(text: str) -> str | None:
         reply = await ask(messages=[{"role": "user", "content": text}])
@@ -379,7 +358,7 @@ async def test_a_person_in_the_assistants_place(
 
 @pytest.mark.parametrize("named", [{}, {"X-Thread-Id": "ann"}])
 async def test_a_greeting_at_the_head(
-    openai_client: AsyncOpenAI, assistant: Assistant, script: Script, named: dict[str, str]
+    sdk: AsyncOpenAI, assistant: Assistant, script: Script, named: dict[str, str]
 ) -> None:
     """A front end's greeting is read in once; the first message, said anew, stands after it."""
     script.add(supervisor=["One.", "Two.", "Three."])
@@ -387,7 +366,7 @@ async def test_a_greeting_at_the_head(
     hi, more = ({"role": "user", "content": text} for text in ("hi", "more"))
     for said in ([greeting, hi], [greeting, hi, {"role": "assistant", "content": "One."}, more], [greeting, hi]):
         messages: Any = said
-        answer = await openai_client.chat.completions.with_raw_response.create(
+        answer = await sdk.chat.completions.with_raw_response.create(
             model=MODEL, messages=messages, extra_headers=named
         )
         assert script.asked[-1].prefix.count("Welcome to the shop.") == 1

@@ -19,7 +19,7 @@ from tests.support.chromium import IN_BROWSER
 from tests.support.endpoint_talk import talk
 from tests.support.http_door import KEYS, OPERATOR
 from tests.support.odd_provider import Provider, end, words
-from tests.support.scripted_assistant import ROLES, Gate, stage
+from tests.support.scripted_assistant import MILK_AND_TEA, ROLES, Gate, stage
 from tests.support.shop_tools import BEGIN, with_shop
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("planner"), *IN_BROWSER]
@@ -27,15 +27,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.needs("planner"), *IN_BROWSER]
 
 async def test_a_choice_by_its_button_and_undo(assistant: Assistant, script: Script) -> None:
     """A question has buttons that the keyboard reaches; the answer comes once, the list names the talk, undo undoes."""
-    script.add(
-        supervisor=[Call("plan_things", {"brief": "list"})],
-        planner=[
-            Call("add_todos", {"items": ["milk", "tea"]}),
-            "Noted.",
-            Call("delete_todos", {"numbers": [1, 2]}),
-            "Both are gone.",
-        ],
-    )
+    script.add(**MILK_AND_TEA)
     async with browsing(assistant) as page:
         await say(page, "add milk and tea", shows="Noted.")
         await expect(page.locator("#conversations")).to_contain_text("add milk and tea")
@@ -45,7 +37,7 @@ async def test_a_choice_by_its_button_and_undo(assistant: Assistant, script: Scr
         await page.reload()
         await yes.focus()
         await page.keyboard.press("Enter")
-        await expect(page.locator("#log")).to_contain_text("Both are gone.")
+        await expect(page.locator("#log")).to_contain_text("Deleted.")
         await expect(page.locator(".turn.running")).to_have_count(0)
         await expect(yes).to_be_disabled()
         await page.reload()

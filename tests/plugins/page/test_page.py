@@ -11,12 +11,12 @@ from agents.events import Event, Token
 from app.assistant import Assistant, Turn
 from app.doors.http import answers
 from app.doors.http.answers import Answers
-from app.testing.script import Call, Script
+from app.testing.script import Script
 from prompts import table
 from tests.support import takeover
 from tests.support.http_door import served
 from tests.support.page_visits import BY_PAGE, TALK, said
-from tests.support.scripted_assistant import Gate, script_lines
+from tests.support.scripted_assistant import MILK_AND_TEA, Gate, script_lines
 from tests.support.simulated_time import advance
 
 TEMPLATES = Path("app/plugins/page/templates")
@@ -144,15 +144,7 @@ async def test_a_new_message_ends_the_answer_before_it(client: httpx.AsyncClient
 @pytest.mark.needs("planner")
 async def test_a_question_is_answered_once_and_undone(client: httpx.AsyncClient, script: Script) -> None:
     """An open question stands on the page after a reload; a button answers it and no other one."""
-    script.add(
-        supervisor=[Call("plan_things", {"brief": "list"})],
-        planner=[
-            Call("add_todos", {"items": ["milk", "tea"]}),
-            "Noted.",
-            Call("delete_todos", {"numbers": [1, 2]}),
-            "Deleted.",
-        ],
-    )
+    script.add(**MILK_AND_TEA)
     await said(client, text="add milk and tea")
     assert "data-choice" in await said(client, text="delete both", id="message-2")
     page = (await client.get(TALK)).text

@@ -131,6 +131,8 @@ class Notes(TypedDict, total=False):
     """On a reply with the text of a view in place of its own: the words of its model."""
     trouble: str
     """On the result of a failed call: its trouble ("unknown", "arguments", "failed", "refused")."""
+    unfit: str
+    """On the result of a call with wrong arguments: the reasons, in words for the user."""
     rescued: str
     """On the result of a failed call: the advice of the help."""
     foreign: bool

@@ -175,12 +175,13 @@ def worded(tool: BaseTool, args: Json, state: ToolState) -> str:
     shown_args = Swap(parameters(tool), lambda _, it: aliases.labels.get(str(it), it))(args)
     title = own.titles.get(lang) or own.titles.get(FALLBACK) or _texts("titles", state).get(tool.name)
     given_args = {name: value for name, value in shown_args.items() if value not in (None, "")}
-    parts = [f"{_label(name, tool, state)}: {_value(value, lang)}" for name, value in given_args.items()]
+    parts = [f"{labelled(name, tool, state)}: {_value(value, lang)}" for name, value in given_args.items()]
     shown = f" ({'; '.join(parts)})" if parts else ""
     return f"{title or tool.name.replace('_', ' ')}{shown}"
 
 
-def _label(name: str, tool: BaseTool, state: ToolState) -> str:
+def labelled(name: str, tool: BaseTool, state: ToolState) -> str:
+    """Return what an argument is called before the user."""
     lang, labels = state["lang"], own_texts(tool).labels.get(name, {})
     form = form_texts(state.get("speaker", ""), lang).get(name, {}) if tool.name == FILL_FORM else {}
     common = _texts("arguments", state).get(name)

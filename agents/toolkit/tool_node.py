@@ -27,9 +27,10 @@ from agents.language.text.clean import whole
 from agents.state.message_notes import notes
 from agents.state.speaker_state import Json
 from agents.toolkit.call import AroundToolCall, Execute, RunningCall, ToolReply, message_of, refuse_repeated, started
-from agents.toolkit.confirmation import question_before, said_by_user
+from agents.toolkit.confirmation import labelled, question_before, said_by_user
 from agents.toolkit.context import Context, emitter
 from agents.toolkit.descriptions import parameters, translation_of
+from agents.toolkit.questions.form import reason_of
 from agents.toolkit.questions.options import CONFIRM
 from agents.toolkit.rescue import add_help
 from agents.toolkit.result import Failed, Misused, Refused, ToolResult, TooMany, jsonable, schema_of, written
@@ -184,7 +185,11 @@ async def trouble(request: ToolCallRequest, handler: Execute) -> ToolReply:
     except ToolInvocationError as wrong:
         details = wrong.filtered_errors or wrong.source.errors()
         problem = "; ".join(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in details)
-        return _trouble(request, "arguments", phrase("tool_arguments", lang, tool=name, problem=problem))
+        reply = _trouble(request, "arguments", phrase("tool_arguments", lang, tool=name, problem=problem))
+        labels = [labelled(str(next(iter(it["loc"]), "")), _tool(request), request.state) for it in details]
+        unfit = (f"{label}: {reason_of(it, lang)}" for label, it in zip(labels, details, strict=True))
+        reply.additional_kwargs |= notes(unfit="; ".join(dict.fromkeys(unfit)))
+        return reply
     except (Exception, asyncio.CancelledError) as failure:
         task = asyncio.current_task()
         if isinstance(failure, asyncio.CancelledError) and task and task.cancelling():

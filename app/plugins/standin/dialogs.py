@@ -3,9 +3,11 @@
 A dialog with a form also asks field by field, and finishes.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from agents.state.message_notes import notes_of
 from app.plugins.standin.lists import LIST
 from app.plugins.standin.planning import ASK, CHOOSE, NeedsCall, Plan, understand
 from app.plugins.standin.replies import examples, in_words, joined, not_understood, noted, small_talk
@@ -58,7 +60,9 @@ def _aside(now: Situation) -> Move | None:
     if is_of_form and now.says("cancel", "no", "skip", "omit"):
         return _go_on(now, "", skip=True)
     if now.says("cancel", "no") and now.asks:
-        return Move(sentence("cancelled", now.lang))
+        # "Later" too: the wish is not kept, and the user reads so.
+        known = ", ".join(value for value in now.asks["args"].values() if isinstance(value, str))
+        return Move(sentence("dropped", now.lang, what=known) if known else sentence("cancelled", now.lang))
     if now.left or now.asks:
         if now.says("go_on.phrases"):
             return _go_on(now, "")
@@ -75,20 +79,32 @@ def _answer(now: Situation, plan: Plan) -> Move:
     is_told = bool(acted) or any(call.name in lookups for call in plan.calls)
     filled = [noted(now, it.call.args) for it in acted if it.call.name == FILL_FORM and not it.failed]
     others = [it for it in now.results if it.failed or it.call.name != FILL_FORM]
-    text = joined(*filled, in_words(others, lookups, now.lang) if is_told and others else "", *plan.remarks, by="\n")
+    told, remarks = in_words(others, lookups, now.lang) if is_told and others else "", [*dict.fromkeys(plan.remarks)]
+    # A question comes last; what could not be done comes before the list as it is now.
+    text = joined(*filled, *((told, *remarks) if plan.asks else (*remarks, told)), by="\n")
     if plan.foreign:
         return hand_back(". ".join(plan.foreign), text)
     if plan.asks:
         return Move(text, notes={"asks": plan.asks})
     if now.left and now.results and not any(now.writes(it.call.name) for it in now.results):
         # The question that this message passed over is put again behind its answer.
-        return replace(now.left, text=text)
+        return replace(now.left, text=text or sentence("still_open", now.lang))
+    if now.left and acted and now.left.calls[0] not in (it.call for it in acted):
+        what = notes_of(now.before[-1]).get("asked", "").partition("\n")[0].rstrip("?？")
+        text = joined(sentence("dropped", now.lang, what=what), text, by="\n")
     if not (text or (is_told and any(result.seen for result in now.results))):
         return _go_on(now, "") if now.form and (now.begun or plan.begun) else _at_a_loss(now, plan)
     is_beside = now.begun and acted and not filled and not acted[-1].declined
+    if acted and now.asks and not now.form and not any(_answers(now.asks, it.call) for it in acted):
+        return _go_on(now, text)
     if (now.form and not is_beside) or (plan.calls and all(call.name == HELP for call in plan.calls)):
         return _go_on(now, text)
     return hand_back("", text) if now.facts.get("wishes") else Move(text)
+
+
+def _answers(asks: Mapping[str, Any], call: PlannedCall) -> bool:
+    """Tell whether a call is the one for which a value was asked."""
+    return asks["tool"] == call.name and asks["args"].items() <= call.args.items()
 
 
 def _at_a_loss(now: Situation, plan: Plan) -> Move:

@@ -82,7 +82,8 @@ class Filler:
                 args[name] = self.value(parameter, said[name])
             except Unclear as unclear:
                 plan.remarks.append(str(unclear))
-                plan.asks = None if plan.calls else {"tool": self.tool, "slot": name, "args": args}
+                is_over = plan.calls or lists.entries_of(self.now, self.tool) == {}
+                plan.asks = None if is_over else {"tool": self.tool, "slot": name, "args": args}
                 return
         args |= self._answers(args, said)
         if missing := self._missing(args):
@@ -188,11 +189,14 @@ class Filler:
     def _numbers(self, raw: str) -> list[int]:
         """Return the numbers of the entries of the tool's list that the words name."""
         words, shown_by = self.now.words, lists.lister(self.now, self.tool)
-        if not (listing := lists.entries_of(self.now, self.tool)):
+        listing = lists.entries_of(self.now, self.tool)
+        if listing is None:
             counted = [values.number(it, words) or 0 for it in values.items(raw, words)]
             if shown_by is None and min(counted, default=0) > 0:
                 return counted
             raise NeedsCall(PlannedCall(shown_by, {}) if shown_by else None)
+        if not listing:
+            raise Unclear(next(it.text for it in self.now.results if it.call.name == shown_by))
         meant = lists.refer(raw, listing, words)
         if unknown := [name for name, places in meant.items() if not places]:
             raise Unclear(sentence("not_on_list", self.now.lang, name=", ".join(unknown), list=_shown(listing)))

@@ -304,6 +304,8 @@ def results(messages: Sequence[BaseMessage]) -> list[CallResult]:
 
 def _result(call: PlannedCall, message: ToolMessage) -> CallResult:
     trouble = notes_of(message).get("trouble")
+    if unfit := notes_of(message).get("unfit"):
+        return CallResult(call, unfit, failed=True)
     if trouble in ("failed", "arguments", "unknown"):
         # The returned text instructs a model; a user must not read it.
         return CallResult(call, notes_of(message).get("rescued") or "", failed=True, broken=True)

@@ -28,6 +28,7 @@ _SOME_DAY = datetime(2000, 1, 1, tzinfo=_UTC)
 """A fixed present, so that words name a time on any day; the tools know which times are past."""
 _TYPES: Mapping[str, Kind] = {"string": "text", "boolean": "flag", "integer": "number", "number": "number"}
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|„[^“]*“")
+_NEGATIVE = re.compile(r"(?<!\w)[-−]\d")
 _EDGE = " \t\n.,;:!?，。；：！？—–-"
 
 
@@ -155,6 +156,8 @@ def choice(raw: str, parameter: Parameter, words: StandinVocabulary) -> object:
 
 def number(raw: str, words: StandinVocabulary) -> int | None:
     """Return the number that the words name alone ("2", "the second one"), -1 for the last; None for other words."""
+    if _NEGATIVE.search(raw):
+        return None
     stems = words.stems(moment_words(words.lang).figured(plain(raw)))
     values = {stem: int(stem) if stem.isdecimal() else words.numbers.get(stem) for stem in stems}
     nouns = words.listed("nouns")

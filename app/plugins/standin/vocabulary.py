@@ -35,15 +35,15 @@ class StandinVocabulary(Vocabulary):
     @cached_property
     def between_wishes(self) -> re.Pattern[str]:
         """Return the pattern of a boundary between two wishes of a message."""
-        return self._between(r"[,;:!?\n、，。；：！？]+(?!\d)|\.\s|\s[—–-]\s")
+        return self._between(r"[,;:!?\n、，。；：！？]+(?!\d)|\.\s|\s[—–-]\s", *self.phrases("adding"))
 
     @cached_property
     def between_items(self) -> re.Pattern[str]:
         """Return the pattern of a boundary between two items of an enumeration."""
         return self._between(r"[,;、\n，；]+|\.\s+|。")
 
-    def _between(self, marks: str) -> re.Pattern[str]:
-        longest_first = sorted(self.phrases("conjunctions"), key=len, reverse=True)
+    def _between(self, marks: str, *further: str) -> re.Pattern[str]:
+        longest_first = sorted((*self.phrases("conjunctions"), *further), key=len, reverse=True)
         joined = f"(?:{'|'.join(map(re.escape, longest_first)) or '(?!)'})"
         gap = r"\s+" if self.spaced else r"\s*"
         # Without blanks, a single character beside the conjunction may form a word with it.

@@ -64,3 +64,30 @@ async def test_a_moment_leaves_the_question_open(tmp_path: Path, lang: str, wish
         assert (await room.say("ann", aside, lang)).endswith(f"\n{question}")
         await room.say("ann", time, lang)
         assert [name.partition(" ")[0] for name in await room.numbers("ann")] == ["reminder"]
+
+
+@pytest.mark.slow
+async def test_no_wish_is_lost_without_a_word(tmp_path: Path) -> None:
+    """What is not done is said; a question stays open beside a wish of another kind."""
+    async with standin(tmp_path / "said.db") as room:
+        for place, (lang, *texts, told) in enumerate(UNDONE):
+            said = [await room.say(f"user{place}", text, lang) for text in texts]
+            assert told in said[-1], said
+
+
+UNDONE = [
+    ("en", "delete milk and add butter to my list", "The list is empty.\nDone. Your list:\n1. butter"),
+    ("ru", "удали молоко и добавь масло в список", "Список пуст.\nГотово. Ваш список:\n1. масло"),
+    ("zh", "删除牛奶再把黄油加到我的清单", "清单是空的。\n好了。你的清单：\n1. 黄油"),
+    ("en", "remind me to call mom", "later", "Not done: call mom."),
+    ("ru", "напомни позвонить маме", "потом", "Не сделано: позвонить маме."),
+    ("zh", "提醒我给妈妈打电话", "以后", "没有做：给妈妈打电话。"),
+    ("en", "remind me to call mom", "add tea to my list", "at 9 tomorrow", "call mom: tomorrow at 9 am"),
+    ("ru", "напомни позвонить маме", "добавь чай в список", "завтра в 9", "позвонить маме: завтра в 9:00"),
+    ("zh", "提醒我给妈妈打电话", "把茶加到我的清单", "明天9点", "给妈妈打电话: 明天9:00"),
+    ("en", "add a hammer", "add tea to my list", "Not done: Put on your list (entries: “hammer”)."),
+    ("ru", "добавь молоток", "добавь чай в список", "Не сделано: Записать в список (дела: “молоток”)."),
+    ("zh", "添加锤子", "把茶加到我的清单", "没有做：加到你的清单 (条目: “锤子”)"),
+    ("en", f"add {'long ' * 110}tea to my list", "entries: this is too long: no more characters than 500 fit"),
+]
+"""A language, messages, and a part of the last answer."""

@@ -6,6 +6,7 @@ import pytest
 from langchain_core.tools import tool
 
 from agents.events import ToolEnd
+from agents.state.message_notes import notes_of
 from agents.toolkit.tool_node import TIMEOUT
 from app.settings import Settings
 from app.testing import Chat, told
@@ -64,6 +65,15 @@ async def test_wrong_arguments_end_in_help_at_the_second_time(chat: Chat, wrong:
     assert tools == [tool, tool, "planner.assistant_help", tool]
     texts = [message.text for message in await chat.messages("planner") if message.type == "tool"]
     assert ["Help on what the user wants" in text for text in texts] == [False, True, False]
+
+
+async def test_wrong_arguments_are_noted_in_words_for_the_user(chat: Chat) -> None:
+    """The note beside the result names the argument as the user knows it, and the bound that it breaks, once."""
+    chat.expects(supervisor=[PLAN], planner=[Call("add_todos", {"items": ["x" * 501] * 2}), "That is too long."])
+    await chat.says("Add a very long word to my list")
+
+    [answer] = [message for message in await chat.messages("planner") if message.type == "tool"]
+    assert notes_of(answer)["unfit"] == "entries: this is too long: no more characters than 500 fit"
 
 
 async def test_a_mistake_in_another_turn_does_not_count(chat: Chat) -> None:

@@ -239,6 +239,11 @@ def _has_open(dialog: Speaker, state: State, speakers: Speakers) -> bool:
     return bool(scene.missing or (scene.reply and asks(scene.reply)) or handover.open_question(dialog, state))
 
 
+def means_last_write(text: str, state: State) -> bool:
+    """Tell whether "it" in a message may be what was written just before: a timer that is to stop."""
+    return _has_just_written(state) and mentions("pointing", text, state["lang"]) is not None
+
+
 def _has_just_written(state: State) -> bool:
     return state.get("wrote") == state["turn"] - 1
 

@@ -158,7 +158,7 @@ class Router:
     def _is_left(self, change: Change, dialog: Speaker, scene: Scene) -> bool:
         """End the dialog if the user says goodbye to it; tell whether they do."""
         # A question that was on the screen is left by the same words.
-        halts = dialog.halts or "pending" in change.update
+        halts = dialog.halts or "pending" in change.update or switch.means_last_write(scene.text, change.state)
         if is_left := self._insists(change.state) or is_leave(scene, halts=halts):
             switch.leave(change, dialog)
         else:

@@ -81,11 +81,6 @@ def in_minutes(text: str, lang: str, now: datetime) -> Moment | None:
     return Moment(later(now, seconds=60 * number), begun=now) if number else None
 
 
-def is_shift(text: str, lang: str) -> bool:
-    """Tell whether a text moves a moment by any length of time ("ten minutes later")."""
-    return only_pieces(text, lang).keys() == {"shift"}
-
-
 def is_length(text: str, lang: str) -> bool:
     """Tell whether a text names a length of time and nothing else ("in five minutes", "ten minutes")."""
     return only_pieces(text, lang).keys() in ({"after"}, {"length"})

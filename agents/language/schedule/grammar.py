@@ -245,6 +245,11 @@ def only_pieces(text: str, lang: str) -> Pieces:
     return {} if reading is None or reading.rest else reading.pieces
 
 
+def is_shift(text: str, lang: str) -> bool:
+    """Tell whether a text moves a moment by any length of time ("ten minutes later")."""
+    return only_pieces(text, lang).keys() == {"shift"}
+
+
 def pieces_in(text: str, lang: str) -> list[_Piece]:
     """Return all pieces about time in a text, also those that overlap or contradict each other."""
     plain = text.lower().replace("ё", "е").replace("\N{NO-BREAK SPACE}", " ").replace("’", "'")

@@ -29,7 +29,7 @@ def chosen(text: str, options: Sequence[OptionRow], lang: str) -> int | None:
     """Return the place of the one option that the text names; None if it names none, or more than one."""
     text = text.strip()
     words = vocabulary(listening(text, lang))
-    exact, loose = (_by_id, _by_label, _by_figure), (_by_number, _by_fact, _by_words)
+    exact, loose = (_by_id, _by_label, _by_figure, _by_extent), (_by_number, _by_fact, _by_words)
     for find in exact if _is_about(text, words) or _NEGATIVE.fullmatch(text) else (*exact, *loose):
         if (place := find(text, options, words)) is not None:
             return place
@@ -67,6 +67,12 @@ def _by_label(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int
 def _by_figure(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | None:
     """Find "2", "2.", "#2", "No. 2"."""
     return _at(int(figure[1]), options) if (figure := _NUMBER.fullmatch(text)) else None
+
+
+def _by_extent(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | None:
+    """Find "all of them" or "only this one" among options of which one alone says so in its label."""
+    meant = [idea for idea in ("all", "single") if words.means(text, idea)]
+    return _only(place for place, it in enumerate(options) if any(is_said(idea, it["label"]) for idea in meant))
 
 
 def _by_number(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | None:

@@ -23,18 +23,12 @@ def _of_tables(tables: Mapping[str, Any], tools: Tools) -> Iterator[str]:
             yield f"nothing reads [{table}]; there are: {', '.join(TABLES)}"
             continue
         for tool, entry in entries.items():
-            for name in _parameters(table, entry):
+            by_value = entry if isinstance(entry, Mapping) else {}
+            names = [name for names in by_value.values() for name in names] if table == "needs" else entry
+            for name in map(str, names):
                 yield from _of_parameter(f"[{table}]", tool, name, tools)
-            if table == "values" and isinstance(entry, Mapping):
-                for name, phrases in entry.items():
-                    yield from _of_values(tool, name, phrases, tools)
-
-
-def _parameters(table: str, entry: Any) -> list[str]:
-    """Return the parameters that an entry of a table names."""
-    if table == "needs" and isinstance(entry, Mapping):
-        return [str(name) for names in entry.values() for name in names]
-    return [*map(str, entry)]
+            for name, phrases in by_value.items() if table == "values" else ():
+                yield from _of_values(tool, name, phrases, tools)
 
 
 def _of_parameter(place: str, tool: str, name: str, tools: Tools) -> Iterator[str]:

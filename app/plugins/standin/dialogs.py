@@ -3,24 +3,15 @@
 A dialog with a form also asks field by field, and finishes.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from agents.state.message_notes import notes_of
-from app.plugins.standin.lists import LIST
+from app.plugins.standin.lists import LIST, pointed
 from app.plugins.standin.planning import ASK, CHOOSE, NeedsCall, Plan, understand
 from app.plugins.standin.replies import examples, in_words, joined, not_understood, noted, small_talk
-from app.plugins.standin.situation import (
-    FILL_FORM,
-    HAND_BACK,
-    HELP,
-    PROTOCOL,
-    UNSURE,
-    Move,
-    PlannedCall,
-    Situation,
-)
+from app.plugins.standin.situation import FILL_FORM, HAND_BACK, HELP, PROTOCOL, UNSURE, Move, PlannedCall, Situation
+from app.plugins.standin.values import REFERRING
 from app.plugins.standin.vocabulary import asking, sentence
 
 
@@ -60,9 +51,12 @@ def _aside(now: Situation) -> Move | None:
     if is_of_form and now.says("cancel", "no", "skip", "omit"):
         return _go_on(now, "", skip=True)
     if now.says("cancel", "no") and now.asks:
-        # "Later" too: the wish is not kept, and the user reads so.
         known = ", ".join(value for value in now.asks["args"].values() if isinstance(value, str))
         return Move(sentence("dropped", now.lang, what=known) if known else sentence("cancelled", now.lang))
+    if now.says("leave") and all(
+        {*REFERRING} & {*it.slots} and not pointed(now, it.pattern.tool, it.slots) for it in now.wishes
+    ):
+        return hand_back("", sentence("left", now.lang))
     if now.left or now.asks:
         if now.says("go_on.phrases"):
             return _go_on(now, "")
@@ -95,16 +89,13 @@ def _answer(now: Situation, plan: Plan) -> Move:
     if not (text or (is_told and any(result.seen for result in now.results))):
         return _go_on(now, "") if now.form and (now.begun or plan.begun) else _at_a_loss(now, plan)
     is_beside = now.begun and acted and not filled and not acted[-1].declined
-    if acted and now.asks and not now.form and not any(_answers(now.asks, it.call) for it in acted):
-        return _go_on(now, text)
+    if acted and now.asks and not now.form:
+        answers = (it.call.args.items() for it in acted if it.call.name == now.asks["tool"])
+        if not any(now.asks["args"].items() <= args for args in answers):
+            return _go_on(now, text)
     if (now.form and not is_beside) or (plan.calls and all(call.name == HELP for call in plan.calls)):
         return _go_on(now, text)
     return hand_back("", text) if now.facts.get("wishes") else Move(text)
-
-
-def _answers(asks: Mapping[str, Any], call: PlannedCall) -> bool:
-    """Tell whether a call is the one for which a value was asked."""
-    return asks["tool"] == call.name and asks["args"].items() <= call.args.items()
 
 
 def _at_a_loss(now: Situation, plan: Plan) -> Move:

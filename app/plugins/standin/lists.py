@@ -7,12 +7,13 @@ import re
 from collections.abc import Mapping
 
 from app.plugins.standin.patterns import Match
-from app.plugins.standin.situation import Situation
+from app.plugins.standin.situation import Situation, results
 from app.plugins.standin.values import REFERRING, items, number, thing
 from app.plugins.standin.vocabulary import StandinVocabulary
 
 LIST = "list_"
 _ENTRY = re.compile(r"^\s*(\d+)[.)]\s+(.+?)\s*$", re.MULTILINE)
+_TOLD = re.compile(r"(?<![\w.])(\d+)\. ")
 _MARK = re.compile(r"\s*\(([^)]*)\)$")
 
 
@@ -31,16 +32,25 @@ def entries_of(now: Situation, tool: str) -> dict[int, str] | None:
     return next((numbered(it.text) for it in now.results if it.call.name == shown_by and not it.failed), None)
 
 
+def pointed(now: Situation, tool: str, slots: Mapping[str, str], *, recently: bool = False) -> int | None:
+    """Return the number of the entry that "it" means: the only one that the list's last write told (or `recently`)."""
+    pointing, kind = now.words.listed("pointing"), thing(tool)
+    if not any({*now.words.stems(slots[name])} <= pointing for name in {*REFERRING} & slots.keys()):
+        return None
+    told = now.last_results if recently else results(now.before)
+    written = [it for it in told if not it.failed and now.writes(it.call.name) and thing(it.call.name) == kind]
+    numbers = {int(number) for number in _TOLD.findall(written[-1].text if written else "")}
+    return numbers.pop() if len(numbers) == 1 else None
+
+
 def tool_for(now: Situation, match: Match) -> str:
     """Return the tool of a wish; for one without a list ("delete the second one"), the tool of the latest list."""
     tool, slots = match.pattern.tool, {*match.slots}
     if not match.pattern.is_weak or len(slots) != 1 or not slots <= {*REFERRING}:
         return tool
     verb = tool.partition("_")[0]
-    alike = (
-        it for it in now.tools if it.startswith(f"{verb}_") and thing(it) == now.recent and slots <= {*now.tools[it]}
-    )
-    return next(alike, tool)
+    alike = (it for it in now.tools if it.startswith(f"{verb}_") and thing(it) == now.recent)
+    return next((it for it in alike if slots <= {*now.tools[it]}), tool)
 
 
 def numbered(text: str) -> dict[int, str]:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
+from agents.language.schedule.grammar import is_shift
 from agents.language.text.stems import plain
 from agents.language.text.vocabulary import Unit
 from app.plugins.standin import values
@@ -16,16 +17,13 @@ from app.plugins.standin.values import NOTE, OPEN, WHEN, Parameter
 from app.plugins.standin.vocabulary import vocabulary
 from prompts import card, form_texts
 
-MOST_PARTS = 12
-"""Limit of parts between punctuation and conjunctions; a message with more parts is at most one wish."""
-LONGEST_WISH = 120
-"""Words of a wish at most; a longer text is a story, and would make matching slow."""
+MOST_PARTS = 12  # Limit of parts between punctuation and conjunctions; a message with more parts is at most one wish.
+LONGEST_WISH = 120  # Words of a wish at most; a longer text is a story, and would make matching slow.
 SOCIAL = ("thanks", "greeting", "goodbye", "yes", "no", "cancel")
 _OPENED, _CLOSED = re.compile(r"[^\s\w,.;:!?]+$"), re.compile(r"[^\s\w,.;:!?]+")
 _LETTER = re.compile(r"\b[^\W\d_]\b(?=\s*(?:[,;\"”»]|$))")
 _PART = re.compile(r"\{(\w+)\}|([^{}]+)")
-_FILLER = "~"
-"""The mark before the stem of an optional word."""
+_FILLER = "~"  # The mark before the stem of an optional word.
 
 
 @dataclass(frozen=True)
@@ -130,8 +128,16 @@ class Pattern:
         # Words on both sides of a time are not one value.
         is_one_text = all(value in text.text for value in slots.values())
         is_time = WHEN not in slots or values.time_in(slots[WHEN], vocabulary(self.lang)) is not None
+        is_time = is_time and (bool(self.fixed) or len(slots) != 1 or self._may_stand_alone(*next(iter(slots.items()))))
         slots |= {WHEN: named[0]} if self.timed else {}
         return {name: self._again(value) for name, value in slots.items()} if is_one_text and is_time else None
+
+    def _may_stand_alone(self, slot: str, value: str) -> bool:
+        """Tell whether a value alone is a wish: "five more minutes", "the second one", but not "at nine"."""
+        if slot == WHEN:
+            return is_shift(value, self.lang)
+        is_place = not self.owner and values.number(value, vocabulary(self.lang)) is not None
+        return is_place or bool(_choices(self.tool, slot, self.lang))
 
     def _again(self, raw: str) -> str:
         """Return the meaning of words beside the phrase's verb: with some verbs a length of time means a repetition."""
@@ -223,8 +229,7 @@ class PhraseSource:
     tool: str
     owner: str = ""
     form: str | None = None
-    examples: tuple[str, ...] = ()
-    """The phrases of a remote tool, which has no card."""
+    examples: tuple[str, ...] = ()  # The phrases of a remote tool, which has no card.
 
     def patterns(self, lang: str) -> Iterator[Pattern]:
         """Yield the patterns of its phrases."""

@@ -9,11 +9,12 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from agents.language.schedule.grammar import read
 from agents.language.text.stems import plain
-from agents.language.text.vocabulary import behind_no
+from agents.language.text.vocabulary import behind_no, mentions
 from app.plugins.standin import lists, values
 from app.plugins.standin.patterns import Match
 from app.plugins.standin.situation import FILL_FORM, HELP, PROTOCOL, SEARCH, PlannedCall, Situation
@@ -21,8 +22,7 @@ from app.plugins.standin.values import IDENTIFIERS, NOTE, OPEN, REFERRING, WHEN,
 from app.plugins.standin.vocabulary import StandinVocabulary, asking, sentence
 
 CHOOSE, ASK = "choose_", "ask_"
-LOOKUPS = (lists.LIST, CHOOSE, ASK, *PROTOCOL)
-"""Name prefixes of tools that look something up for other tools."""
+LOOKUPS = (lists.LIST, CHOOSE, ASK, *PROTOCOL)  # Name prefixes of tools that look something up for other tools.
 _SPELLED = re.compile(r"[#№]?(?=[^\s,;!?\"«»“”]*\d)[^\s,.;!?\"«»“”]{3,}")
 """An identifier in a user's spelling: a word of several letters and digits."""
 
@@ -47,12 +47,9 @@ class Plan:
     remarks: list[str] = field(default_factory=list)
     asks: dict[str, object] | None = None
     """The open question: the tool, its known arguments, and the missing parameter."""
-    foreign: list[str] = field(default_factory=list)
-    """The words of wishes for other speakers."""
-    unsure: bool = False
-    """Whether the writing calls need the user's confirmation."""
-    begun: bool = False
-    """Whether the user has only asked for the dialog itself."""
+    foreign: list[str] = field(default_factory=list)  # The words of wishes for other speakers.
+    unsure: bool = False  # Whether the writing calls need the user's confirmation.
+    begun: bool = False  # Whether the user has only asked for the dialog itself.
 
 
 @dataclass(frozen=True)
@@ -68,11 +65,7 @@ class Filler:
         return self.now.tools[self.tool]
 
     def add(self, plan: Plan, raw: Mapping[str, str], given: Mapping[str, object] | None = None) -> None:
-        """Add the tool's calls to the plan, or the question for a missing argument.
-
-        Raises:
-            NeedsCall: the tool needs another tool's result first.
-        """
+        """Add the tool's calls to the plan, or the question for a missing one. Raises NeedsCall: one comes first."""
         said = {name: text for name, text in raw.items() if not self._says_nothing(self.parameters[name], text)}
         args = {**(given or {}), **self._spelled(raw)}
         for name, parameter in self.parameters.items():
@@ -93,12 +86,7 @@ class Filler:
         plan.calls += [call for call in self._calls(args) if call not in plan.calls]
 
     def value(self, parameter: Parameter, raw: str) -> object:
-        """Return the typed value of raw words.
-
-        Raises:
-            NeedsCall: the words name an entry of a list that is still unknown, or several entries.
-            Unclear: the words give no clear value.
-        """
+        """Return the typed value of raw words. Raises NeedsCall: its list is unknown. Raises Unclear: none."""
         words = self.now.words
         if parameter.kind in REFERRING and parameter.name in REFERRING and not self.tool.startswith("list"):
             return self._numbers(raw)
@@ -183,12 +171,15 @@ class Filler:
     def _says_nothing(self, parameter: Parameter, raw: str) -> bool:
         # A reminder is no to-do, but the word "reminders" may well be searched for.
         kinds = (*OPEN, *IDENTIFIERS, *REFERRING) if self.now.writes(self.tool) else IDENTIFIERS
-        is_all = parameter.kind in REFERRING and self.now.words.means(raw, "all")
-        return parameter.kind in kinds and values.vague(raw, self.now.words) and not is_all
+        is_clear = self.now.words.means(raw, "all") or lists.pointed(self.now, self.tool, {parameter.name: raw})
+        is_clear = is_clear and parameter.kind in REFERRING
+        return parameter.kind in kinds and values.vague(raw, self.now.words) and not is_clear
 
     def _numbers(self, raw: str) -> list[int]:
         """Return the numbers of the entries of the tool's list that the words name."""
         words, shown_by = self.now.words, lists.lister(self.now, self.tool)
+        if last := lists.pointed(self.now, self.tool, {REFERRING[0]: raw}):
+            return [last]
         listing = lists.entries_of(self.now, self.tool)
         if listing is None:
             counted = [values.number(it, words) or 0 for it in values.items(raw, words)]
@@ -239,18 +230,14 @@ def _object(text: str) -> Mapping[str, Any]:
 
 
 def understand(now: Situation) -> Plan:
-    """Return the plan for the user's words; it is empty unless every word was understood.
-
-    Raises:
-        NeedsCall: the words mean an entry of a list that the conversation does not show for certain.
-    """
+    """Return the plan for the user's words, empty unless all were understood. Raises NeedsCall: a list is unknown."""
     plan = Plan()
     if now.wishes and not _is_value(now):
         for match in now.wishes:
             _follow(now, plan, match)
         _fill_once(now, plan)
     elif now.asked and not now.is_for_another and _may_be_answer(now, now.asked):
-        Filler(now, now.asked.tool).add(plan, {now.asked.name: now.heard}, now.asks["args"])
+        Filler(now, now.asked.tool).add(plan, {now.asked.name: behind_no(now.heard)}, now.asks["args"])
         # An answer about the user's own wish is certain; a form's question was not the user's idea.
         plan.unsure = bool(plan.calls) and now.asked.kind in OPEN and now.asked.tool == FILL_FORM
     elif HELP in now.tools and now.words.asks(now.heard):
@@ -288,7 +275,7 @@ def _is_value(now: Situation) -> bool:
     if now.asked is None or _takes_any(now.asked):
         return False
     try:
-        return Filler(now, now.asked.tool).value(now.asked, now.heard) is not None
+        return Filler(now, now.asked.tool).value(now.asked, behind_no(now.heard)) is not None
     except Unclear:
         return False
 
@@ -302,8 +289,18 @@ def _follow(now: Situation, plan: Plan, match: Match) -> None:
     elif pattern.tool not in now.tools:
         plan.begun = True
     else:
-        Filler(now, lists.tool_for(now, match)).add(plan, match.slots)
+        Filler(now, lists.tool_for(now, match)).add(plan, match.slots, _place(now, match))
         plan.unsure = plan.unsure or not is_sure(now, match)
+
+
+def _place(now: Situation, match: Match) -> dict[str, object]:
+    """Return the place of the last thing for a thing that goes "there": the other arguments of the same tool's call."""
+    tool, example = match.pattern.tool, " ".join(line for _, line in match.pattern.parts)
+    needed = {name for name, it in now.tools[tool].items() if it.required}
+    if not needed or not needed <= match.slots.keys() or not mentions("pointing", example, now.words.lang):
+        return {}
+    last = next((it.call.args for it in reversed(now.last_results) if it.call.name == tool and not it.failed), {})
+    return {name: value for name, value in last.items() if name not in needed}
 
 
 def _fill_once(now: Situation, plan: Plan) -> None:
@@ -319,9 +316,9 @@ def _fill_once(now: Situation, plan: Plan) -> None:
 
 
 def is_sure(now: Situation, match: Match) -> bool:
-    """Tell whether a wish needs no confirmation: it matches an example, and its open values are plain.
+    """Tell whether a wish needs no confirmation: it only reads, or matches an example, with plain open values.
 
-    An answer in the words of the field in question is as plain. A tool that only reads needs no confirmation.
+    An answer in the words of the field in question is as plain.
     """
     pattern, tool = match.pattern, match.pattern.tool
     if not now.writes(tool):
@@ -341,19 +338,23 @@ def is_sure(now: Situation, match: Match) -> bool:
     # "Delete the second one" needs a list that the conversation has named or shown.
     places = [values.number(text, words) for name, text in match.slots.items() if name in REFERRING]
     is_unseen = pattern.is_weak and any(places) and now.recent != values.thing(meant)
-    # "Skip tomorrow" names no entry that happens to be tomorrow.
+    # "It" is plain right after it was set.
+    is_old = lists.pointed(now, meant, match.slots) != lists.pointed(now, meant, match.slots, recently=True)
+    # "Skip tomorrow" names no entry that happens to be tomorrow; a timer is called by its length.
     times = [read(plain(match.slots[it]), words.lang) for it in match.slots.keys() & {*REFERRING}]
-    # A timer is called by its length.
     is_timed = not any(places) and any(it and not it.rest and "length" not in it.pieces for it in times)
-    return (
-        match.is_exact and is_plain and not (is_last or is_unseen or is_timed or _may_lose_time(match, opened, words))
-    )
+    is_doubtful = is_last or is_unseen or is_old or is_timed or _may_lose_time(match, opened, words)
+    return match.is_exact and is_plain and not is_doubtful
 
 
 def _may_lose_time(match: Match, opened: Collection[str], words: StandinVocabulary) -> bool:
     """Tell whether a wish with a time may say more of it than was read: in its text, or as a rate ("5 a month")."""
     if WHEN not in match.slots or not opened:
         return False
+    # "Tomorrow … at 7": the hour may be that of the thing to do.
+    whole = read(plain(match.text), words.lang)
+    between = "".join(match.text[it[1] : after[0]] for it, after in pairwise(whole.places)) if whole else ""
+    is_apart = bool({*words.stems(plain(between))} - words.fillers)
     reading = read(plain(match.slots[WHEN]), words.lang)
     is_rate = reading is not None and reading.pieces.keys() == {"length"} and "kind" not in match.slots
-    return is_rate or any(values.may_be_of_time(match.slots[it], words) for it in opened)
+    return is_apart or is_rate or any(values.may_be_of_time(match.slots[it], words) for it in opened)

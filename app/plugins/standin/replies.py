@@ -12,15 +12,11 @@ from app.plugins.standin.vocabulary import sentence
 from prompts import FALLBACK, card, carded
 
 SMALL_TALK = ("who_are_you", "goodbye", "greeting", "thanks", "yes", "no")
-LONGEST_RESULT = 1_000
-"""Characters of a tool's object in a reply; the rest is cut."""
+LONGEST_RESULT = 1_000  # Characters of a tool's object in a reply; the rest is cut.
 MOST_DOCUMENTS = 3
-LONGEST_QUOTATION = 300
-"""Characters of a quotation."""
-_CODE = re.compile(r" ?[(（]\w+[:：] ?[a-z_]+[)）]")
-"""A reason's code in brackets; only a model needs it."""
-_MARK = re.compile(r"^\[[^\]]*\] ")
-"""The source of a help text; only a model needs it."""
+LONGEST_QUOTATION = 300  # Characters of a quotation.
+_CODE = re.compile(r" ?[(（]\w+[:：] ?[a-z_]+[)）]")  # A reason's code in brackets; only a model needs it.
+_MARK = re.compile(r"^\[[^\]]*\] ")  # The source of a help text; only a model needs it.
 
 
 def small_talk(now: Situation) -> str:
@@ -113,15 +109,13 @@ def quotations(text: str, lang: str) -> str:
     lines: list[str] = []
     for result in json.loads(text)["results"]:
         # Without a blank line a heading would belong to the quotation before it.
-        lines += [""] if lines else []
-        lines.append(sentence("quoted", lang, query=result["query"]))
+        lines += ["", sentence("quoted", lang, query=result["query"])]
         for document in result["documents"][:MOST_DOCUMENTS]:
             title, _, body = str(document["text"]).partition("\n")
-            quotation = sentence(
-                "quotation", lang, passage=_bounded(" ".join((body or title).split()), LONGEST_QUOTATION)
-            )
-            lines.append(f"- {quotation} [source=[{document['reference_keyword']}]]")
-    return "\n".join(lines) or sentence("nothing_found", lang)
+            passage = _bounded(" ".join((body or title).split()), LONGEST_QUOTATION)
+            quoted = sentence("quotation", lang, passage=passage)
+            lines.append(f"- {quoted} [source=[{document['reference_keyword']}]]")
+    return "\n".join(lines[1:]) or sentence("nothing_found", lang)
 
 
 def readable(text: str) -> str:
@@ -130,12 +124,9 @@ def readable(text: str) -> str:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    is_plain = not isinstance(value, dict | list)
-    return (
-        text
-        if is_plain
-        else _bounded(yaml.safe_dump(value, allow_unicode=True, sort_keys=False).strip(), LONGEST_RESULT)
-    )
+    if isinstance(value, dict | list):
+        text = _bounded(yaml.safe_dump(value, allow_unicode=True, sort_keys=False).strip(), LONGEST_RESULT)
+    return text
 
 
 def _bounded(text: str, longest: int) -> str:

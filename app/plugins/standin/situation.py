@@ -16,8 +16,7 @@ from app.plugins.standin.vocabulary import StandinVocabulary, asking, vocabulary
 from prompts import FALLBACK, edition, form_texts
 
 FILL_FORM, HAND_BACK, HELP, SEARCH = "fill_form", "hand_back", "assistant_help", "search"
-PROTOCOL = frozenset({HAND_BACK, HELP, "undo_last", "search_history"})
-"""Tools that every speaker has."""
+PROTOCOL = frozenset({HAND_BACK, HELP, "undo_last", "search_history"})  # Tools that every speaker has.
 LONGEST = 1_000
 """Characters of a message that the rules read; the time of some rules grows with the square of its length."""
 RESUMES, UNSURE = "resumes", "unsure"
@@ -39,12 +38,9 @@ class CallResult:
     call: PlannedCall
     text: str
     failed: bool
-    broken: bool = False
-    """Whether the tool itself failed; the text is then only the help about it."""
-    declined: bool = False
-    """Whether the user has refused the call's confirmation."""
-    seen: bool = False
-    """Whether the user already sees the result."""
+    broken: bool = False  # Whether the tool itself failed; the text is then only the help about it.
+    declined: bool = False  # Whether the user has refused the call's confirmation.
+    seen: bool = False  # Whether the user already sees the result.
 
 
 @dataclass(frozen=True)
@@ -63,18 +59,12 @@ class Situation:
 
     facts: Facts
     tools: Mapping[str, Mapping[str, Parameter]]
-    messages: Sequence[BaseMessage]
-    """The conversation; of its system messages only the notes of handoffs."""
-    before: Sequence[BaseMessage]
-    """The conversation before the user's last message."""
-    role: str
-    """The model's role: the supervisor, a dialog or an observer."""
-    lang: str
-    """The language of the answer."""
-    heard: str
-    """The words to act on: the brief of a handoff, else the user's last message."""
-    begun: bool
-    """Whether a dialog has just taken over."""
+    messages: Sequence[BaseMessage]  # The conversation; of its system messages only the notes of handoffs.
+    before: Sequence[BaseMessage]  # The conversation before the user's last message.
+    role: str  # The model's role: the supervisor, a dialog or an observer.
+    lang: str  # The language of the answer.
+    heard: str  # The words to act on: the brief of a handoff, else the user's last message.
+    begun: bool  # Whether a dialog has just taken over.
     results: Sequence[CallResult]
     """The tool calls since the user's last message, or since the last hand-back, with their results."""
 
@@ -107,11 +97,16 @@ class Situation:
                     return message
         return None
 
+    @property
+    def drops(self) -> bool:
+        """Whether the message drops the open question and goes on: "never mind, what's the weather"."""
+        return bool(self.words.behind(self.heard, "leave"))
+
     @cached_property
     def left(self) -> Move | None:
         """Return the move whose question the user's last message has passed over; None without such a question."""
         last = self.before[-1] if self.before else None
-        if not isinstance(last, ToolMessage) or notes_of(last).get("trouble") != LEFT:
+        if not isinstance(last, ToolMessage) or notes_of(last).get("trouble") != LEFT or self.drops:
             return None
         replies = [it for it in self.before if isinstance(it, AIMessage)]
         made = ((call, reply) for reply in reversed(replies) for call in reply.tool_calls)
@@ -139,6 +134,7 @@ class Situation:
             field = next(iter(self.facts.get("missing", ())), None)
         else:
             field = next((name for name, entry in self.fields.items() if reply.endswith(entry["question"])), None)
+        asks = None if self.drops else asks
         if self.form and field:
             asks = {"tool": FILL_FORM, "slot": field, "args": {}}
         return asks if asks and not self.begun and asks["slot"] in self.tools.get(asks["tool"], {}) else None
@@ -238,11 +234,7 @@ def _sources(helper: Helper, owner: str) -> list[PhraseSource]:
 
 
 def situation(messages: Sequence[BaseMessage], tools: Sequence[Mapping[str, Any]]) -> Situation:
-    """Read the facts of a prompt.
-
-    Raises:
-        UselessReply: the prompt has no facts, and the rules cannot read its prose.
-    """
+    """Read the facts of a prompt. Raises UselessReply: it has none, and the rules cannot read its prose."""
     facts = notes_of(messages[0]).get("facts")
     if facts is None:
         raise UselessReply("refused", "rules read the facts of a prompt, and this one has none")
@@ -250,8 +242,7 @@ def situation(messages: Sequence[BaseMessage], tools: Sequence[Mapping[str, Any]
     relevant = (it for it in facts.get("history", ()) if not isinstance(it, SystemMessage) or notes_of(it))
     history = [message for message in relevant if not {"cards", "told"} & notes_of(message).keys()]
     role, offered = facts.get("role", "supervisor"), [*tools, *facts.get("tool_search", ())]
-    # The places after the user's last message, and after the last note of a handoff.
-    # A place is 0 if the history has no such message.
+    # The places after the user's last message, and after the last note of a handoff; 0 without such a message.
     spoken, noted = _spoken(history), _behind_last(SystemMessage, history)
     noted = noted if noted >= spoken - 1 else 0
     last_words = history[spoken - 1].text.strip() if spoken else ""
@@ -304,10 +295,9 @@ def results(messages: Sequence[BaseMessage]) -> list[CallResult]:
 
 def _result(call: PlannedCall, message: ToolMessage) -> CallResult:
     trouble = notes_of(message).get("trouble")
-    if unfit := notes_of(message).get("unfit"):
-        return CallResult(call, unfit, failed=True)
     if trouble in ("failed", "arguments", "unknown"):
         # The returned text instructs a model; a user must not read it.
-        return CallResult(call, notes_of(message).get("rescued") or "", failed=True, broken=True)
+        unfit, advice = notes_of(message).get("unfit"), notes_of(message).get("rescued")
+        return CallResult(call, unfit or advice or "", failed=True, broken=not unfit)
     seen = notes_of(message).get("seen") in ("shown", "with_words", "as_answer")
     return CallResult(call, message.text.strip(), message.status == "error", declined=trouble == "declined", seen=seen)

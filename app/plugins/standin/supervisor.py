@@ -14,8 +14,7 @@ from app.plugins.standin.situation import HELP, Move, PlannedCall, Situation
 from app.plugins.standin.vocabulary import sentence
 from prompts import table
 
-WORK = "work"
-"""The field of a profile whose sentences tell a professional intent."""
+WORK = "work"  # The field of a profile whose sentences tell a professional intent.
 
 
 def observe(now: Situation) -> Move:
@@ -33,7 +32,8 @@ def observe(now: Situation) -> Move:
 def _holder(now: Situation) -> str:
     """Return the speaker that the user plainly wants in place of the present dialog; "stay" in doubt."""
     has_asked = "?" in str(now.facts.get("reply") or "")
-    if now.says("switch.phrases"):
+    # "Stop it" may be for the film that plays.
+    if now.says("switch.phrases") and all(match.pattern.owner for match in now.wishes):
         return "stay" if has_asked and now.says("cancel") else "other"
     wished = [match.pattern for match in now.wishes]
     # Every speaker can call the help tool itself.

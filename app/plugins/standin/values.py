@@ -16,19 +16,15 @@ from agents.language.text.stems import plain
 from app.plugins.standin.vocabulary import StandinVocabulary
 
 Kind = Literal["text", "texts", "number", "numbers", "flag", "choice", "time", "id", "ids"]
-OPEN = ("text", "texts")
-"""Kinds of values that accept any words."""
+OPEN = ("text", "texts")  # Kinds of values that accept any words.
 IDENTIFIERS = ("id", "ids")
-REFERRING = ("number", "numbers")
-"""Kinds of values that point at entries of a list, and the names of slots for them."""
-WHEN, NOTE = "when", "note"
-"""Parameters that take a time in the user's words, and a sentence to be kept."""
+REFERRING = ("number", "numbers")  # Kinds of values that point at entries of a list, and the names of slots for them.
+WHEN, NOTE = "when", "note"  # Parameters that take a time in the user's words, and a sentence to be kept.
 _UTC = ZoneInfo("UTC")
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=_UTC)
 """A fixed present, so that words name a time on any day; the tools know which times are past."""
 _TYPES: Mapping[str, Kind] = {"string": "text", "boolean": "flag", "integer": "number", "number": "number"}
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|„[^“]*“")
-_NEGATIVE = re.compile(r"(?<!\w)[-−]\d")
 _EDGE = " \t\n.,;:!?，。；：！？—–-"
 
 
@@ -40,8 +36,7 @@ class Parameter:
     tool: str
     kind: Kind
     required: bool
-    optional: bool
-    """Whether a missing argument means "no value"; False if the parameter has a default value."""
+    optional: bool  # Whether a missing argument means "no value"; False if the parameter has a default value.
     values: tuple[object, ...] = ()
 
 
@@ -156,9 +151,8 @@ def choice(raw: str, parameter: Parameter, words: StandinVocabulary) -> object:
 
 def number(raw: str, words: StandinVocabulary) -> int | None:
     """Return the number that the words name alone ("2", "the second one"), -1 for the last; None for other words."""
-    if _NEGATIVE.search(raw):
-        return None
-    stems = words.stems(moment_words(words.lang).figured(plain(raw)))
+    is_negative = re.search(r"(?<!\w)[-−]\d", raw)
+    stems = [] if is_negative else words.stems(moment_words(words.lang).figured(plain(raw)))
     values = {stem: int(stem) if stem.isdecimal() else words.numbers.get(stem) for stem in stems}
     nouns = words.listed("nouns")
     named = {values[stem] for stem in stems if values[stem] is not None and stem not in nouns}

@@ -15,6 +15,7 @@ from pydantic import Field
 
 from agents.language.schedule import Moment
 from agents.language.schedule.calendar import DAILY, daily
+from agents.language.schedule.grammar import is_shift
 from agents.language.schedule.parser import moment, problem
 from agents.language.schedule.period import period
 from agents.language.schedule.wording import worded_instant
@@ -25,7 +26,7 @@ from agents.toolkit.context import present, zone_of
 from agents.toolkit.result import Page
 from agents.toolkit.undo import begun
 from dialogs.planner.records import Kind, Reminder, described
-from dialogs.planner.reschedule import in_minutes, is_length, is_shift, moved, names_no_day, repeats
+from dialogs.planner.reschedule import in_minutes, is_length, moved, names_no_day, repeats
 from dialogs.planner.series import without_next
 from dialogs.planner.store import RING
 from dialogs.planner.tools.kept_lists import Kept, Number, Numbers, Text, When, asks, told

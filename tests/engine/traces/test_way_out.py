@@ -203,6 +203,17 @@ async def test_an_answer_takes_no_leave(chat: Chat, asked: str, text: str) -> No
     chat.script.queues.clear()
 
 
+async def test_it_may_be_what_was_just_written(chat: Chat) -> None:
+    """ "Stop it" after a timer was set goes to the dialog; said again, it leaves."""
+    timer = Call("add_reminder", {"when": "in 10 minutes", "kind": "timer"})
+    chat.expects(supervisor=[BEGIN], planner=[timer, "It runs.", "Nothing to stop."], observer=["no", "stay"])
+    trace = await chat.says("Plan my week, would you", "stop it")
+    assert trace.endswith("planner: Nothing to stop.")
+    chat.script.queues.clear()
+    await chat.says("stop it")
+    assert await holder(chat) is None
+
+
 async def test_said_twice_it_leaves_whatever_was_asked(chat: Chat) -> None:
     """A model that asks so that "stop" is an answer keeps nobody either."""
     chat.script = Weak("planner", "Do you want to stop?")

@@ -134,3 +134,21 @@ def test_a_number_that_no_option_has_misses(text: str) -> None:
 def test_what_is_more_than_a_number_does_not_miss(text: str) -> None:
     """A question, other words, a year and a number that an option has are something else."""
     assert not misses(text, options(*ORDERS["en"]), "en")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("the whole series", 1),
+        ("every time", 1),
+        ("just this once", 0),
+        ("все разы", 1),
+        ("только в этот раз", 0),
+        ("所有的", 1),
+        ("就这次", 0),
+    ],
+)
+@pytest.mark.parametrize("labels", [("this one", "all of them"), ("только это", "все"), ("这一次", "全部")])
+def test_the_whole_or_one_of_it(text: str, place: int, labels: tuple[str, str]) -> None:
+    """The extent is understood in any words for it, and in any language."""
+    assert chosen(text, options(*labels), "en") == place

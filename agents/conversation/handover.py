@@ -15,6 +15,7 @@ from agents.conversation.gate.features import last_question
 from agents.conversation.prompt import human
 from agents.events import DialogChanged, Handover
 from agents.language.identifiers import masked
+from agents.language.text.vocabulary import mentions
 from agents.state import SUPERVISOR, Plain, State, form_of, messages_of, talk_of
 from agents.state.citations import uncited
 from agents.state.message_notes import notes, notes_of
@@ -101,7 +102,11 @@ def pause(change: Change, dialog: Speaker, reason: str, wish: str = "") -> None:
     """
     is_over = dialog.resume == "never"
     stack = [*_paused_without(dialog.name, change.state), *([] if is_over else [dialog.name])]
-    note = _note(change.state, dialog, "paused", wish, open_question(dialog, change.state))
+    question, lang = open_question(dialog, change.state), change.state["lang"]
+    if is_over and question and not any(mentions(idea, question, lang) for idea in ("anything_else", "offering")):
+        # Nothing leads back to it.
+        change.say(SUPERVISOR, phrase("question_lost", lang, question=question))
+    note = _note(change.state, dialog, "paused", wish, question)
     _give_back(change, dialog, "finished" if is_over else "paused", reason, wish, note)
     for name in stack[:-MOST_PAUSED]:
         change.talk(name, status="finished")

@@ -6,16 +6,17 @@ from zoneinfo import ZoneInfo
 
 from agents.language.schedule import Moment, Repeat, calendar, later, on_the_clock
 from agents.language.schedule.grammar import UNITS, Amount, Pieces, only_pieces, read, words
-from agents.language.schedule.parser import amount_of, meant, moment
+from agents.language.schedule.parser import EARLY, amount_of, meant, moment
 from dialogs.planner.series import at_time, by_rule, in_zone
 
 
 def moved(
-    text: str, lang: str, now: datetime, zone: ZoneInfo, former: Moment, *, day_named: bool = True
+    text: str, lang: str, now: datetime, zone: ZoneInfo, former: Moment, *, day_named: bool = True, by_day: bool = False
 ) -> Moment | None:
     """Return `former` moved to the time that `text` names. It keeps the day, time or repetition that `text` leaves out.
 
     Without `day_named` the user has not named its day, so another time of day may come sooner.
+    With `by_day` "at 3" is in the afternoon, unless `former` is early itself.
     Returns None when the text names no future moment.
     """
     now, number = now.astimezone(zone), words(lang).number(text)
@@ -31,7 +32,7 @@ def moved(
         if former.begun is not None and named.keys() <= {*calendar.DAY_KINDS, *calendar.REPEAT_KINDS}:
             # A timer changes its length, never its day.
             return None
-        pieces = dict(_in_the_same_half(named, former))
+        pieces = dict(_in_the_same_half(named, former, by_day=by_day))
         if pieces.keys() <= {"shift", "length"}:
             return _shifted(amount_of(*pieces.values()), former, now, zone) if len(pieces) == 1 else None
         if pieces.keys() <= calendar.TIME_KINDS - {"daily"}:
@@ -54,11 +55,13 @@ def _on_other_days(pieces: Pieces, former: Moment, now: datetime, zone: ZoneInfo
     return by_rule(former, new, now) if new and new.repeat and repeat else new
 
 
-def _in_the_same_half(pieces: Pieces, former: Moment) -> Pieces:
+def _in_the_same_half(pieces: Pieces, former: Moment, *, by_day: bool) -> Pieces:
     """Put a time that comes twice a day ("at 8") into the former time's half of the day."""
     clock = calendar.clock_of(pieces)
-    is_vague = clock is not None and clock.is_vague
-    return calendar.halved(pieces, "am" if former.at.hour < 12 else "pm") if is_vague else pieces
+    if clock is None or not clock.is_vague:
+        return pieces
+    is_late = former.at.hour >= 12 or (by_day and clock.hour in EARLY and former.at.hour not in EARLY)
+    return calendar.halved(pieces, "pm" if is_late else "am")
 
 
 def _of_another_length(pieces: Pieces, former: Moment, now: datetime) -> Moment | None:

@@ -313,7 +313,7 @@ async def _moved(reminder: Reminder, when: str, runtime: Runtime) -> Moment:
     if words and is_length(words, lang) and is_length(when, lang) and _is_correction(runtime):
         # "In five minutes", "no, ten minutes": both count from now.
         former = Moment(now)
-    new = moved(when, lang, now, zone, former, day_named=day_named)
+    new = moved(when, lang, now, zone, former, day_named=day_named, by_day=reminder.kind == "reminder")
     if new is None:
         raise await no_time(when, runtime)
     return new

@@ -38,3 +38,16 @@ def test_a_correction_keeps_what_it_does_not_name(former: str, text: str, expect
     assert before is not None
     new = moved(text, "en", NOW, BERLIN, before)
     assert (worded(new, "en", NOW) if new else None) == expected
+
+
+@pytest.mark.parametrize(
+    ("former", "expected"),
+    [("tomorrow at 10 am", "tomorrow at 3 pm"), ("tomorrow at 2 am", "tomorrow at 3 am")],
+)
+def test_a_reminder_does_not_move_into_the_night(former: str, expected: str) -> None:
+    """ "At 3" is in the afternoon, as for a new reminder; one in the night stays there."""
+    before = moment(former, "en", NOW, BERLIN)
+    assert before is not None
+    new = moved("at 3", "en", NOW, BERLIN, before, by_day=True)
+    assert new is not None
+    assert worded(new, "en", NOW) == expected

@@ -17,6 +17,7 @@ from app.assistant.run import config_of
 from app.testing import Chat, told
 from app.testing.script import Call, Line
 from prompts import phrase, prompt
+from tests.support.changed_speakers import changed
 from tests.support.shop_tools import ASKED, BEGIN, HAT, ask_address
 
 pytestmark = [pytest.mark.usefixtures("shop"), pytest.mark.needs("planner")]
@@ -60,6 +61,20 @@ async def test_a_switch_abandons_a_choice(chat: Chat) -> None:
     """) == await chat.says("I want to return something", "What's the weather like tomorrow in Rome?")
     state = await chat.state()
     assert (state["pending"], state["paused"], dangling(await chat.messages("planner"))) == ([], ["planner"], [])
+
+
+@pytest.mark.parametrize(
+    ("asked", "told_undone"),
+    [(Call("choose_order"), "Which order?"), ("When shall it be?", "When shall it be?"), ("Anything else?", None)],
+)
+async def test_a_question_to_which_nothing_leads_back_is_said(chat: Chat, asked: Line, told_undone: str | None) -> None:
+    """A dialog that is never resumed may leave a wish undone: the user reads so, but of no offer of help."""
+    chat.speakers = changed(chat.speakers, "planner", resume="never")
+    chat.expects(supervisor=[*BEGIN, "It is sunny."], planner=[asked, "…"], observer=["other"])
+    trace = await chat.says("I want to return something", "What's the weather like tomorrow in Rome?")
+    said = [line for line in trace.splitlines() if line.startswith("supervisor: ")]
+    undone = [f"supervisor: {phrase('question_lost', 'en', question=told_undone)}"] if told_undone else []
+    assert said == [*undone, "supervisor: It is sunny."]
 
 
 async def test_a_question_about_the_options_goes_to_the_dialog(chat: Chat) -> None:

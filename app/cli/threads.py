@@ -1,6 +1,7 @@
 """Commands on a thread: `state`, `system-messages`, `back`, `forget`, `export` and `import`."""
 
 import asyncio
+import json
 import sys
 from functools import partial
 from pathlib import Path
@@ -207,8 +208,10 @@ async def import_(file: Exported, *, thread: Name = None) -> CommandResult:
     """
     lang = (settings := read_settings()).app_lang
     try:
-        exported = ExportedThread.model_validate_json(await asyncio.to_thread(contents_of_file, file, LARGEST_EXPORT))
-    except Unreadable as fault:
+        data = await asyncio.to_thread(contents_of_file, file, LARGEST_EXPORT)
+        # PowerShell's `>` writes UTF-16, other programs a mark of the byte order.
+        exported = ExportedThread.model_validate_json(data.decode(json.detect_encoding(data)))
+    except (Unreadable, UnicodeDecodeError) as fault:
         raise UsageError(f"{file}: {fault}") from None
     except ValidationError as fault:
         place = ".".join(map(str, fault.errors()[0]["loc"]))

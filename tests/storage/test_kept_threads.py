@@ -117,9 +117,11 @@ def test_import_reads_what_export_wrote(tmp_path: Path, capsys: Captured) -> Non
     capsys.readouterr()
     assert main(["export", "--thread", "me", "--format", "json"]) == 0
     file, text = tmp_path / "me.json", capsys.readouterr().out
-    file.write_text(text)
+    file.write_text(text, "utf-16")
     assert main(["import", str(file)]) == 2
     assert main(["import", str(file), "--thread", "again"]) == 0
+    file.write_text(text, "utf-8-sig")
+    assert main(["import", str(file), "--thread", "once more"]) == 0
     capsys.readouterr()
     assert main(["export", "--thread", "again", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["contents"] == json.loads(text)["contents"]

@@ -113,6 +113,7 @@ def _links(text: str) -> list[str]:
     return links
 
 
+HelpChain = Annotated[tuple[str, ...], NoDecode, written(_links)]
 UserNumbers = Annotated[frozenset[int] | Literal["*"], NoDecode, written(_numbers)]
 
 
@@ -167,13 +168,8 @@ class Settings(Extensions):
     same_calls: int = Field(default=3, ge=1, le=200)
     field_length: int = Field(default=1_000, ge=20, le=100_000)
     notes_per_day: int = Field(default=20, ge=0)
-    help_chain: Annotated[tuple[str, ...], NoDecode, written(_links)] = ("documents", "pages")
+    help_chain: HelpChain = ("documents", "pages")
     help_timeout: float = Field(default=10, gt=0, le=20)
-    help_model: str | None = None
-    help_base_url: Address | None = None
-    help_api_key: SecretStr | None = None
-    help_webhook_url: AnyHttpUrl | None = None
-    help_webhook_secret: SecretStr | None = None
 
     @model_validator(mode="after")
     def _may_trace(self) -> Self:
@@ -196,7 +192,7 @@ class Settings(Extensions):
     @property
     def named_models(self) -> list[str]:
         """The models in the settings: those of roles, and those with a price."""
-        roles = [self.observer_model, self.fallback_model, self.help_model, *self.role_models.values()]
+        roles = [self.observer_model, self.fallback_model, *self.role_models.values()]
         return sorted({model for model in (self.llm_model, *roles, *self.llm_prices) if model})
 
     def models(self, override: str | None = None) -> Models:

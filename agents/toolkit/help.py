@@ -20,6 +20,8 @@ from agents.language.text.vocabulary import small_words
 from prompts import phrase, prompts_of_all
 
 LOG = logging.getLogger(__name__)
+ASKING = "help link"
+"""The speaker of a link's model calls in events; no real speaker has this name."""
 LONGEST_QUESTION = 500
 LONGEST_ANSWER = 1500
 """Characters."""

@@ -29,10 +29,10 @@ from agents.events.views import Document, Notice, View, read_view, stored_view
 from agents.state.verdict import By, Kind
 from agents.toolkit.context import Runtime, emitter
 from agents.toolkit.descriptions import ORIGINAL
+from agents.toolkit.help import ASKING
 from agents.toolkit.result import ToolResult
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.tool_search import assistant_help
-from app.help_links import ASKING
 from app.prices import Tokens, added
 
 LARGEST_RECORD = 40_000

@@ -150,7 +150,7 @@ async def open_parts(
             watching=watching,
             memory=memory,
             models=models,
-            help=await make_help(settings, memory, services, plugins_found()),
+            help=make_help(settings, memory.notes, services, plugins_found()),
             permissions=Permissions(settings.permissions),
             limits=settings.limits,
             services=services,

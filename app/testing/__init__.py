@@ -94,7 +94,7 @@ class Chat:
             ) as memory,
             open_services(plugins_found(), memory, self.settings, *self.services) as services,
         ):
-            help = await make_help(self.settings, memory, services, plugins_found())
+            help = make_help(self.settings, memory.notes, services, plugins_found())
             options: dict[str, Any] = {"gate": self.gate, "help": help, "permissions": self.permissions}
             options |= {"direct_switch": self.settings.direct_switch, "limits": self.limits}
             options |= {"services": services, "models": self.models}

@@ -188,18 +188,20 @@ def test_a_missing_prompt_is_named() -> None:
         phrase("nothing", "ru")
 
 
+@pytest.mark.needs("help_links")
 def test_a_missing_variable_is_named() -> None:
     """The error of a missing variable names the variable and the file."""
-    with pytest.raises(PromptError, match=r"prompts/ru/help_model\.md needs the variable \$unknown"):
-        prompt("help_model", "ru")
+    with pytest.raises(PromptError, match=r"prompts/ru/help_links/model\.md needs the variable \$unknown"):
+        prompt("help_links/model", "ru")
     with pytest.raises(PromptError, match=r"prompts/ru/texts\.toml.*'recap'.*\$question"):
         phrase("recap", "ru", title="", known="")
 
 
+@pytest.mark.needs("help_links")
 @pytest.mark.parametrize("value", ["{name}", "{}", "$now", "${now}", "$$", "costs $5", r"\1", "100 %s"])
 def test_inserted_values_are_left_as_they_are(value: str) -> None:
     """Braces and dollar signs in what users and models said are never read as variables."""
-    assert f"reply with the single word {value}." in prompt("help_model", "en", unknown=value)
+    assert f"reply with the single word {value}." in prompt("help_links/model", "en", unknown=value)
     assert value in phrase("note_asked", "en", text=value)
 
 

@@ -8,6 +8,7 @@ EVERY_PLUGIN = (
     "audit",
     "encryption",
     "first_steps",
+    "help_links",
     "lab",
     "openai_api",
     "page",

@@ -59,7 +59,7 @@ async def stage(
         open_services(specialists(), memory, *given) as services,
     ):
         graph = compiled(memory, speakers, watching, untrained_gate)
-        help = await make_help(settings or without_file(Settings), memory, services, specialists())
+        help = make_help(settings or without_file(Settings), memory.notes, services, specialists())
         languages = Languages("en", ("en", "ru"))
         parts: dict[str, Any] = {"memory": memory, "models": models, "help": help, "services": services}
         yield Assistant(TurnPlayer(graph, languages, **parts, around_turn=turn_hooks(specialists())), speakers)

@@ -194,7 +194,7 @@ async def standin(path: Path, others: Models | None = None) -> AsyncIterator[Sta
         open_services(specialists(), memory) as services,
     ):
         graph = built_once(speakers, watching, saver=memory.saver, store=memory.store)
-        help = await make_help(without_file(Settings), memory, services, specialists())
+        help = make_help(without_file(Settings), memory.notes, services, specialists())
         rules = Models(default=Model("local:rules", RulesModel()))
         spoken = Languages("en", tuple(languages()))
         yield Standin(

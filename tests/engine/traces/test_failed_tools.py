@@ -1,6 +1,7 @@
 """Failed tools end in assistant_help: the model is told what help says, without asking for it."""
 
 import asyncio
+from importlib import import_module
 
 import pytest
 from langchain_core.tools import tool
@@ -86,12 +87,14 @@ async def test_a_mistake_in_another_turn_does_not_count(chat: Chat) -> None:
     assert "assistant_help" not in trace
 
 
+@pytest.mark.needs("help_links")
 @pytest.mark.parametrize("name", ["weather", "slow_weather"])
 async def test_a_tool_that_does_not_work_ends_in_help(chat: Chat, name: str) -> None:
     """Whether it raises or takes too long; once in a turn, however often the model tries."""
     with_weather(chat)
     async with Webhook.open({"answer": "Look out of the window."}) as hook:
-        chat.settings = Settings(_env_file=None, help_chain="pages,webhook", help_webhook_url=hook.url)
+        chat.settings = Settings(_env_file=None, help_chain="pages,webhook")
+        chat.services = [import_module("app.plugins.help_links").HelpLinkSettings(help_webhook_url=hook.url)]
         broken = Call(name, {"city": "Ulm"})
         chat.expects(supervisor=[PLAN], planner=[broken, broken, "Look out of the window."])
         trace = await chat.says("Will it rain in Ulm?")

@@ -1,6 +1,7 @@
 """The contents of an exported test: replies, answers, failures, and its end."""
 
 import sqlite3
+from importlib import import_module
 
 import pytest
 
@@ -157,11 +158,13 @@ async def test_what_goes_otherwise_is_no_test(chat: Chat) -> None:
     assert [turn.text for turn in play.turns] == ["Hi"]
 
 
+@pytest.mark.needs("help_links")
 async def test_help_from_outside_gives_its_recorded_answer(chat: Chat) -> None:
     """The test replays another assistant's answers, requested or forced; it calls nobody again."""
     wrong = Call("add_todos", {"items": 5})
     async with Webhook.open({"answer": "Ask the librarian."}) as hook:
-        chat.settings = Settings(_env_file=None, help_chain="webhook", help_webhook_url=hook.url)
+        chat.settings = Settings(_env_file=None, help_chain="webhook")
+        chat.services = [import_module("app.plugins.help_links").HelpLinkSettings(help_webhook_url=hook.url)]
         chat.expects(
             supervisor=[Call("assistant_help", {"query": "Who knows?"}), "The librarian.", MEET],
             profile=[Call("assistant_help", {"query": "Who else?"}), wrong, "Nobody else."],

@@ -132,9 +132,6 @@ class Settings(Extensions):
     model_retries: int = Field(default=2, ge=0, le=10)
     model_failures: int = Field(default=5, ge=0)
     model_rest: float = Field(default=30, gt=0)
-    reply_length: int = Field(default=200_000, ge=1_000)
-    reply_seconds: float = Field(default=600, gt=0)
-    reply_repeats: int = Field(default=100, ge=0)
     database_url: str = "sqlite:///var/dialogs.db"
     keep_turns: Annotated[int, Field(ge=1)] | Literal["all"] = KEPT_TURNS
     app_lang: Annotated[str, AfterValidator(_language)] = FALLBACK
@@ -161,12 +158,9 @@ class Settings(Extensions):
     key_turns_per_hour: int = Field(default=3_000, ge=0)
     turns_at_once: int = Field(default=500, ge=1)
     turns_waiting: int = Field(default=500, ge=0)
-    calls_per_reply: int = Field(default=20, ge=1, le=200)
     turn_calls: int = Field(default=18, ge=2, le=200)
     turn_tokens: int = Field(default=500_000, ge=0)
     llm_prices: Annotated[dict[str, Price], NoDecode, written(_prices)] = Field(default_factory=dict)
-    same_calls: int = Field(default=3, ge=1, le=200)
-    field_length: int = Field(default=1_000, ge=20, le=100_000)
     notes_per_day: int = Field(default=20, ge=0)
     help_chain: HelpChain = ("documents", "pages")
     help_timeout: float = Field(default=10, gt=0, le=20)
@@ -181,7 +175,7 @@ class Settings(Extensions):
     @property
     def limits(self) -> Limits:
         """The limits of a turn, and of a user."""
-        return Limits(**{part.name: getattr(self, part.name) for part in fields(Limits)})
+        return Limits(**self.model_dump(include={part.name for part in fields(Limits)}))
 
     @property
     def silence(self) -> "Silence":
@@ -208,9 +202,6 @@ class Settings(Extensions):
             retries=self.model_retries,
             caching=self.prompt_cache,
             rules=_rules(),
-            reply_length=self.reply_length,
-            reply_seconds=self.reply_seconds,
-            reply_repeats=self.reply_repeats,
         )
         roles = {**({"observer": self.observer_model} if self.observer_model else {}), **self.role_models}
         if override:

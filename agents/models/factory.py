@@ -13,8 +13,7 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from agents.errors import ConfigError
-from agents.language.text.repetition import REPEATS
-from agents.models import COLD, LONGEST_REPLY, MOST_CHARACTERS, Caching, Choice, Model, Models
+from agents.models import COLD, Caching, Choice, Model, Models
 from agents.models.attempts import RETRIED_FOR
 from agents.models.request_form import LIMITS, RequestForm
 from agents.models.window import Window
@@ -155,9 +154,6 @@ class Endpoint:
     caching: bool = True
     rules: Callable[[], BaseChatModel] | None = None
     """Makes the model `local:rules`; without it there is no such model."""
-    reply_length: int = MOST_CHARACTERS
-    reply_seconds: float = LONGEST_REPLY
-    reply_repeats: int = REPEATS
 
 
 def make_model(name: str, endpoint: Endpoint, parameters: Parameters | None = None) -> Model:
@@ -191,9 +187,6 @@ def make_model(name: str, endpoint: Endpoint, parameters: Parameters | None = No
         aside_seconds=parameters.patience,
         choice=parameters.choice,
         caching=CACHING.get(kind, "none") if endpoint.caching else "none",
-        reply_length=endpoint.reply_length,
-        reply_seconds=endpoint.reply_seconds,
-        reply_repeats=endpoint.reply_repeats,
         gap_seconds=endpoint.timeout,
         retries=endpoint.retries,
         first_seconds=max(endpoint.timeout, RETRIED_FOR),

@@ -1,4 +1,4 @@
-"""Limits for a user, a message, a turn and a reply. Each limit is a setting; 0 turns an hour is no limit."""
+"""Limits for a user, a message, a turn and a reply; 0 turns an hour is no limit. The operator may set most of them."""
 
 from dataclasses import dataclass
 

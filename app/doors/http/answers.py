@@ -2,8 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from typing import Self
+
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from agents.errors import UsageError
 from agents.events import CUT, REBUILT, RETRY, Error, Event
@@ -214,3 +217,16 @@ class Answers:
         if not (answer.readers or answer.is_over):
             thread, user = answer.turn.thread, answer.turn.owner
             self._tasks.start(stop_when_begun(self._assistant, thread, lambda: answer.is_over, user))
+
+
+class Measures(Collector):
+    """The current numbers of this process."""
+
+    def __init__(self, assistant: Assistant, answers: Answers) -> None:
+        self._queue, self._answers = assistant.queue, answers
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the numbers of running answers, running turns and waiting turns."""
+        yield GaugeMetricFamily("answers_running", "Answers that are being made, or wait.", self._answers.running)
+        yield GaugeMetricFamily("turns_running", "Turns that run.", self._queue.running)
+        yield GaugeMetricFamily("turns_waiting", "Turns that wait until they may run.", self._queue.waiting)

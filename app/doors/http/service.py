@@ -32,9 +32,8 @@ from app.assistant.file_reader import FileReader
 from app.composition import make_file_reader, plugins_found
 from app.composition.doors import open_for_door
 from app.doors.http import event_paths, events, exchange, threads, turns
-from app.doors.http.answers import Answers, Busy, TurnLimitReached
+from app.doors.http.answers import Answers, Busy, Measures, TurnLimitReached
 from app.doors.http.callbacks import Callbacks
-from app.doors.http.measures import Measures
 from app.doors.http.pages import paths as pages
 from app.doors.http.pages.guard import PageRoute, refused
 from app.doors.http.server import make_server

@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 from fastapi.sse import format_sse_event
@@ -35,11 +35,20 @@ from app.plugins.openai_api.form import (
     said_and_called,
     sent_call,
 )
-from app.plugins.openai_api.inline_data import inline_data
 from app.plugins.openai_api.structured import Written
 from app.presentation.texts import say
 from prompts import FALLBACK
 
+IMAGE = {
+    "url": "url",
+    "title": "title",
+    "thumbnail": "thumbnail-link",
+    "width": "original-width",
+    "height": "original-height",
+    "mime_type": "mime-type",
+    "page": "page",
+}
+"""The fields of an image, and their names in `inline_data`."""
 MODEL = "dialog-supervisor"
 """The name of the assistant as a model."""
 LOOP, FILTERED = "loop", "cut_filter"
@@ -216,3 +225,10 @@ class Reply:
 
     def _frame(self, part: dict[str, Any]) -> bytes:
         return format_sse_event(data_str=safe_json({**self._head, "object": "chat.completion.chunk", **part}))
+
+
+def inline_data(event: Sources | Images) -> Mapping[str, object]:
+    """Return the `inline_data` of an event: `sources` by their numbers, or `images`."""
+    if isinstance(event, Sources):
+        return {"sources": event.plain()["sources"]}
+    return {"images": [{IMAGE[name]: value for name, value in image.items()} for image in event.images]}

@@ -103,15 +103,17 @@ def test_check_names_the_setting_that_a_slip_meant(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
 ) -> None:
     """A name in `.env` that is nearly one of ours, or of a dialog's, is a fault; a name of other programs is none."""
-    (tmp_path / ".env").write_text("LLM_MODEL=local:rules\nREPLY_LENGHT=90\nSEARCH_TIMEOUTS=3\nOTEL_SERVICE_NAME=us\n")
+    (tmp_path / ".env").write_text(
+        "LLM_MODEL=local:rules\nMESSAGE_LENGHT=90\nSEARCH_TIMEOUTS=3\nOTEL_SERVICE_NAME=us\n"
+    )
     monkeypatch.chdir(tmp_path)
     assert command_line.main(["check", "--json"]) == 2
     assert json.loads(capsys.readouterr().out)["faults"] == [
-        ".env: REPLY_LENGHT is no setting; REPLY_LENGTH is",
+        ".env: MESSAGE_LENGHT is no setting; MESSAGE_LENGTH is",
         ".env: SEARCH_TIMEOUTS is no setting; SEARCH_TIMEOUT is",
     ]
     assert command_line.main(["ask", "hello"]) == 2
-    assert capsys.readouterr().err == "python -m app: .env: REPLY_LENGHT is no setting; REPLY_LENGTH is\n"
+    assert capsys.readouterr().err == "python -m app: .env: MESSAGE_LENGHT is no setting; MESSAGE_LENGTH is\n"
 
 
 @pytest.mark.needs("encryption", "planner", "standin")

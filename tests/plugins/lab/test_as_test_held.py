@@ -40,7 +40,7 @@ def talk(path: Path, *texts: str, lang: str) -> str:
     """Hold a conversation with local:rules through the command line and return it as a test."""
     environment = {"DATABASE_URL": f"sqlite:///{path}", "LLM_MODEL": "local:rules", "APP_LANG": lang, "PATH": ""}
     run_python("app", "chat", folder=ROOT, environment=environment, text="\n".join(texts)).check_returncode()
-    done = run_python("app", "lab", "test", "--thread", "me", folder=ROOT, environment=environment)
+    done = run_python("app", "export", "--thread", "me", "--as-test", folder=ROOT, environment=environment)
     done.check_returncode()
     assert done.stderr == ""
     return done.stdout

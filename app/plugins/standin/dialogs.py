@@ -11,7 +11,7 @@ from app.plugins.standin.lists import LIST, pointed
 from app.plugins.standin.planning import ASK, CHOOSE, NeedsCall, Plan, understand
 from app.plugins.standin.replies import examples, in_words, joined, not_understood, noted, small_talk
 from app.plugins.standin.situation import FILL_FORM, HAND_BACK, HELP, PROTOCOL, UNSURE, Move, PlannedCall, Situation
-from app.plugins.standin.values import REFERRING
+from app.plugins.standin.values import REFERRING, WHEN
 from app.plugins.standin.vocabulary import asking, sentence
 
 
@@ -78,6 +78,9 @@ def _answer(now: Situation, plan: Plan) -> Move:
     text = joined(*filled, *((told, *remarks) if plan.asks else (*remarks, told)), by="\n")
     if plan.foreign:
         return hand_back(". ".join(plan.foreign), text)
+    if acted and acted[-1].failed and WHEN in (args := acted[-1].call.args) and text.endswith(("?", "？")):
+        # The tool asks for another time.
+        plan.asks = {"tool": acted[-1].call.name, "slot": WHEN, "args": {it: args[it] for it in args if it != WHEN}}
     if plan.asks:
         return Move(text, notes={"asks": plan.asks})
     if now.left and now.results and not any(now.writes(it.call.name) for it in now.results):

@@ -64,15 +64,13 @@ class Pattern:
     """An example phrase, ready for a match with a text."""
 
     tool: str
-    owner: str
-    """The owner of its wish: empty for the speaker itself, else a dialog's entry tool or another speaker's tool."""
+    owner: str  # Of its wish: empty for the speaker, else a dialog's entry tool or another speaker's tool.
     example: str
     lang: str
     parts: tuple[tuple[str, str], ...]
     """Its slots, each a name and "", and between them its fixed words, each "" and a line of stems."""
     of_form: bool = False
-    timed: bool = False
-    """Whether a time may stand anywhere in the phrase; else `{when}` has a fixed place like any slot."""
+    timed: bool = False  # Whether a time may stand anywhere in the phrase, not only at `{when}`.
 
     @cached_property
     def fixed(self) -> frozenset[str]:

@@ -45,8 +45,7 @@ class Plan:
 
     calls: list[PlannedCall] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
-    asks: dict[str, object] | None = None
-    """The open question: the tool, its known arguments, and the missing parameter."""
+    asks: dict[str, object] | None = None  # The open question: tool, known arguments, missing parameter.
     foreign: list[str] = field(default_factory=list)  # The words of wishes for other speakers.
     unsure: bool = False  # Whether the writing calls need the user's confirmation.
     begun: bool = False  # Whether the user has only asked for the dialog itself.

@@ -88,6 +88,9 @@ UNDONE = [
     ("en", "add a hammer", "add tea to my list", "Not done: Put on your list (entries: “hammer”)."),
     ("ru", "добавь молоток", "добавь чай в список", "Не сделано: Записать в список (дела: “молоток”)."),
     ("zh", "添加锤子", "把茶加到我的清单", "没有做：加到你的清单 (条目: “锤子”)"),
+    ("en", "remind me at 25:00 to sleep", "tomorrow at 11 pm", "sleep: tomorrow at 11 pm"),
+    ("ru", "напомни 30 февраля заплатить", "завтра в 9", "заплатить: завтра в 9:00"),
+    ("zh", "昨天5点提醒我打电话", "明天9点", "打电话: 明天9:00"),
     ("en", f"add {'long ' * 110}tea to my list", "entries: this is too long: no more characters than 500 fit"),
 ]
 """A language, messages, and a part of the last answer."""

@@ -92,7 +92,7 @@ def _answer(now: Situation, plan: Plan) -> Move:
     if not (text or (is_told and any(result.seen for result in now.results))):
         return _go_on(now, "") if now.form and (now.begun or plan.begun) else _at_a_loss(now, plan)
     is_beside = now.begun and acted and not filled and not acted[-1].declined
-    if acted and now.asks and not now.form:
+    if acted and now.asks and now.asks["args"] and not now.form:
         answers = (it.call.args.items() for it in acted if it.call.name == now.asks["tool"])
         if not any(now.asks["args"].items() <= args for args in answers):
             return _go_on(now, text)

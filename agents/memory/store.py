@@ -1,6 +1,8 @@
 """The long-term store: LangGraph's interface over one table; a batch is done completely or not at all."""
 
+import asyncio
 import json
+import threading
 from collections.abc import Iterable, Sequence
 from functools import partial
 
@@ -77,10 +79,16 @@ class Store(BaseStore):
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Refuse: the store is used on the event loop only."""
-        raise NotImplementedError("this store has asynchronous methods only")
+        """Do the operations for blocking code in a thread of its own, such as that of a tool.
+
+        Raises NotImplementedError on the event loop, which would wait for itself.
+        """
+        if threading.get_ident() == self._thread:
+            raise NotImplementedError("on the event loop, use the asynchronous methods of this store")
+        return asyncio.run_coroutine_threadsafe(self.abatch(ops), self._loop).result()
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Do the operations in their order; if one fails, nothing is written."""

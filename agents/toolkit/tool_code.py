@@ -26,6 +26,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.errors import GraphInterrupt
 from langgraph.func import entrypoint
 from langgraph.types import Command, Send, interrupt
+from pydantic import BaseModel, ConfigDict, create_model
 
 from agents.state.speaker_state import No
 from agents.toolkit.questions.options import INTERRUPT, NO, YES, agreed, yes_or_no
@@ -47,12 +48,26 @@ def wrapped(tool: BaseTool) -> BaseTool:
     """Return the tool as it is run: its result as JSON, blocking code in a thread of its own."""
     if isinstance(tool, StructuredTool | Tool):
         body = tool.coroutine or (tool.func and beside(tool.func))
-        return tool.model_copy(update={"coroutine": _in_json(tool, body)}) if body else tool
+        schema = _by_name(tool.args_schema)
+        return tool.model_copy(update={"coroutine": _in_json(tool, body), "args_schema": schema}) if body else tool
     is_async = getattr(type(tool), ASYNC) is not getattr(BaseTool, ASYNC)
     body = getattr(tool, ASYNC) if is_async else beside(getattr(tool, BLOCKING))
     facts = {name: value for name, value in tool if name in BaseTool.model_fields}
-    facts["args_schema"] = tool.args_schema or tool.get_input_schema()
+    facts["args_schema"] = _by_name(tool.args_schema or tool.get_input_schema())
     return with_traits(StructuredTool(**facts, coroutine=_in_json(tool, body)), traits_of(tool))
+
+
+class _Named(BaseModel):
+    model_config = ConfigDict(populate_by_name=True)
+
+
+def _by_name(schema: object) -> object:
+    """Return a schema that takes its fields by the names that a model is shown, and by aliases, too."""
+    if not isinstance(schema, type) or not issubclass(schema, BaseModel):
+        return schema
+    if all(field.alias is None for field in schema.model_fields.values()):
+        return schema
+    return create_model(schema.__name__, __base__=(schema, _Named), __module__=schema.__module__)
 
 
 def beside(blocking: Callable[..., object]) -> Body:

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 import pytest
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, ToolException, tool
+from langgraph.prebuilt import InjectedStore
+from langgraph.store.base import BaseStore
 from pydantic import BaseModel, Field
 
 from agents.errors import ContractError
@@ -51,6 +53,21 @@ class Track(BaseTool):
         self.threads.append(threading.current_thread().name)
         assert config["configurable"]
         return Parcel(id=LONG)
+
+
+class Renamed(BaseModel):
+    """Parameters with names that pydantic knows otherwise."""
+
+    word: str = Field(alias="searchWord")
+    most: int = Field(default=3, alias="mostFound", le=9)
+
+
+@tool(args_schema=Renamed)
+def keep(word: str, most: int, store: Annotated[BaseStore, InjectedStore()]) -> str:
+    """Keep a word in the store, from a thread of its own."""
+    store.put(("words",), word, {"most": most})
+    item = store.get(("words",), word)
+    return f"{word}: {item and item.value['most']}"
 
 
 class Send(BaseTool):
@@ -158,3 +175,11 @@ async def test_a_function_without_traits_works(parcels: Chat) -> None:
         supervisor=[Call("plan_things", {"brief": "my parcel"})], planner=[Call("weigh", {"grams": 1500}), "Light."]
     )
     assert '{"kilos":1.5}' in await parcels.says("how heavy is it?")
+
+
+async def test_parameters_with_aliases_and_a_blocking_store(chat: Chat) -> None:
+    """A model is shown the names, and each value arrives; blocking code has the long-term store, too."""
+    chat.speakers = changed(chat.speakers, "planner", tools=[keep])
+    call = Call("keep", {"word": "box", "most": 5})
+    chat.expects(supervisor=[Call("plan_things", {"brief": "-"})], planner=[call, "Kept."])
+    assert "planner.keep(word='box', most=5) = box: 5\n" in await chat.says("keep it")

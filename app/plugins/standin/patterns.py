@@ -17,13 +17,16 @@ from app.plugins.standin.values import NOTE, OPEN, WHEN, Parameter
 from app.plugins.standin.vocabulary import vocabulary
 from prompts import card, form_texts
 
-MOST_PARTS = 12  # Limit of parts between punctuation and conjunctions; a message with more parts is at most one wish.
-LONGEST_WISH = 120  # Words of a wish at most; a longer text is a story, and would make matching slow.
+MOST_PARTS = 12
+"""Limit of parts between punctuation and conjunctions; a message with more parts is at most one wish."""
+LONGEST_WISH = 120
+"""Words of a wish at most; a longer text is a story, and would make matching slow."""
 SOCIAL = ("thanks", "greeting", "goodbye", "yes", "no", "cancel")
 _OPENED, _CLOSED = re.compile(r"[^\s\w,.;:!?]+$"), re.compile(r"[^\s\w,.;:!?]+")
 _LETTER = re.compile(r"\b[^\W\d_]\b(?=\s*(?:[,;\"”»]|$))")
 _PART = re.compile(r"\{(\w+)\}|([^{}]+)")
-_FILLER = "~"  # The mark before the stem of an optional word.
+_FILLER = "~"
+"""The mark before the stem of an optional word."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +67,15 @@ class Pattern:
     """An example phrase, ready for a match with a text."""
 
     tool: str
-    owner: str  # Of its wish: empty for the speaker, else a dialog's entry tool or another speaker's tool.
+    owner: str
+    """Of its wish: empty for the speaker, else a dialog's entry tool or another speaker's tool."""
     example: str
     lang: str
     parts: tuple[tuple[str, str], ...]
     """Its slots, each a name and "", and between them its fixed words, each "" and a line of stems."""
     of_form: bool = False
-    timed: bool = False  # Whether a time may stand anywhere in the phrase, not only at `{when}`.
+    timed: bool = False
+    """Whether a time may stand anywhere in the phrase, not only at `{when}`."""
 
     @cached_property
     def fixed(self) -> frozenset[str]:
@@ -227,7 +232,8 @@ class PhraseSource:
     tool: str
     owner: str = ""
     form: str | None = None
-    examples: tuple[str, ...] = ()  # The phrases of a remote tool, which has no card.
+    examples: tuple[str, ...] = ()
+    """The phrases of a remote tool, which has no card."""
 
     def patterns(self, lang: str) -> Iterator[Pattern]:
         """Yield the patterns of its phrases."""

@@ -22,7 +22,8 @@ from app.plugins.standin.values import IDENTIFIERS, NOTE, OPEN, REFERRING, WHEN,
 from app.plugins.standin.vocabulary import StandinVocabulary, asking, sentence
 
 CHOOSE, ASK = "choose_", "ask_"
-LOOKUPS = (lists.LIST, CHOOSE, ASK, *PROTOCOL)  # Name prefixes of tools that look something up for other tools.
+LOOKUPS = (lists.LIST, CHOOSE, ASK, *PROTOCOL)
+"""Name prefixes of tools that look something up for other tools."""
 _SPELLED = re.compile(r"[#№]?(?=[^\s,;!?\"«»“”]*\d)[^\s,.;!?\"«»“”]{3,}")
 """An identifier in a user's spelling: a word of several letters and digits."""
 
@@ -45,10 +46,14 @@ class Plan:
 
     calls: list[PlannedCall] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
-    asks: dict[str, object] | None = None  # The open question: tool, known arguments, missing parameter.
-    foreign: list[str] = field(default_factory=list)  # The words of wishes for other speakers.
-    unsure: bool = False  # Whether the writing calls need the user's confirmation.
-    begun: bool = False  # Whether the user has only asked for the dialog itself.
+    asks: dict[str, object] | None = None
+    """The open question: tool, known arguments, missing parameter."""
+    foreign: list[str] = field(default_factory=list)
+    """The words of wishes for other speakers."""
+    unsure: bool = False
+    """Whether the writing calls need the user's confirmation."""
+    begun: bool = False
+    """Whether the user has only asked for the dialog itself."""
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,15 @@ from app.plugins.standin.vocabulary import sentence
 from prompts import FALLBACK, card, carded
 
 SMALL_TALK = ("who_are_you", "goodbye", "greeting", "thanks", "yes", "no")
-LONGEST_RESULT = 1_000  # Characters of a tool's object in a reply; the rest is cut.
+LONGEST_RESULT = 1_000
+"""Characters of a tool's object in a reply; the rest is cut."""
 MOST_DOCUMENTS = 3
-LONGEST_QUOTATION = 300  # Characters of a quotation.
-_CODE = re.compile(r" ?[(（]\w+[:：] ?[a-z_]+[)）]")  # A reason's code in brackets; only a model needs it.
-_MARK = re.compile(r"^\[[^\]]*\] ")  # The source of a help text; only a model needs it.
+LONGEST_QUOTATION = 300
+"""Characters of a quotation."""
+_CODE = re.compile(r" ?[(（]\w+[:：] ?[a-z_]+[)）]")
+"""A reason's code in brackets; only a model needs it."""
+_MARK = re.compile(r"^\[[^\]]*\] ")
+"""The source of a help text; only a model needs it."""
 
 
 def small_talk(now: Situation) -> str:

@@ -16,7 +16,8 @@ from app.plugins.standin.vocabulary import StandinVocabulary, asking, vocabulary
 from prompts import FALLBACK, edition, form_texts
 
 FILL_FORM, HAND_BACK, HELP, SEARCH = "fill_form", "hand_back", "assistant_help", "search"
-PROTOCOL = frozenset({HAND_BACK, HELP, "undo_last", "search_history"})  # Tools that every speaker has.
+PROTOCOL = frozenset({HAND_BACK, HELP, "undo_last", "search_history"})
+"""Tools that every speaker has."""
 LONGEST = 1_000
 """Characters of a message that the rules read; the time of some rules grows with the square of its length."""
 RESUMES, UNSURE = "resumes", "unsure"
@@ -38,9 +39,12 @@ class CallResult:
     call: PlannedCall
     text: str
     failed: bool
-    broken: bool = False  # Whether the tool itself failed; the text is then only the help about it.
-    declined: bool = False  # Whether the user has refused the call's confirmation.
-    seen: bool = False  # Whether the user already sees the result.
+    broken: bool = False
+    """Whether the tool itself failed; the text is then only the help about it."""
+    declined: bool = False
+    """Whether the user has refused the call's confirmation."""
+    seen: bool = False
+    """Whether the user already sees the result."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +63,18 @@ class Situation:
 
     facts: Facts
     tools: Mapping[str, Mapping[str, Parameter]]
-    messages: Sequence[BaseMessage]  # The conversation; of its system messages only the notes of handoffs.
-    before: Sequence[BaseMessage]  # The conversation before the user's last message.
-    role: str  # The model's role: the supervisor, a dialog or an observer.
-    lang: str  # The language of the answer.
-    heard: str  # The words to act on: the brief of a handoff, else the user's last message.
-    begun: bool  # Whether a dialog has just taken over.
+    messages: Sequence[BaseMessage]
+    """The conversation; of its system messages only the notes of handoffs."""
+    before: Sequence[BaseMessage]
+    """The conversation before the user's last message."""
+    role: str
+    """The model's role: the supervisor, a dialog or an observer."""
+    lang: str
+    """The language of the answer."""
+    heard: str
+    """The words to act on: the brief of a handoff, else the user's last message."""
+    begun: bool
+    """Whether a dialog has just taken over."""
     results: Sequence[CallResult]
     """The tool calls since the user's last message, or since the last hand-back, with their results."""
 

@@ -14,7 +14,8 @@ from app.plugins.standin.situation import HELP, Move, PlannedCall, Situation
 from app.plugins.standin.vocabulary import sentence
 from prompts import table
 
-WORK = "work"  # The field of a profile whose sentences tell a professional intent.
+WORK = "work"
+"""The field of a profile whose sentences tell a professional intent."""
 
 
 def observe(now: Situation) -> Move:

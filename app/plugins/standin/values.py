@@ -16,9 +16,11 @@ from agents.language.text.stems import plain
 from app.plugins.standin.vocabulary import StandinVocabulary
 
 Kind = Literal["text", "texts", "number", "numbers", "flag", "choice", "time", "id", "ids"]
-OPEN = ("text", "texts")  # Kinds of values that accept any words.
+OPEN = ("text", "texts")
+"""Kinds of values that accept any words."""
 IDENTIFIERS = ("id", "ids")
-REFERRING = ("number", "numbers")  # Kinds of values that point at entries of a list, and the names of slots for them.
+REFERRING = ("number", "numbers")
+"""Kinds of values that point at entries of a list, and the names of slots for them."""
 WHEN, NOTE = "when", "note"  # Parameters that take a time in the user's words, and a sentence to be kept.
 _UTC = ZoneInfo("UTC")
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=_UTC)
@@ -36,7 +38,8 @@ class Parameter:
     tool: str
     kind: Kind
     required: bool
-    optional: bool  # Whether a missing argument means "no value"; False if the parameter has a default value.
+    optional: bool
+    """Whether a missing argument means "no value"; False if the parameter has a default value."""
     values: tuple[object, ...] = ()
 
 

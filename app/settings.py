@@ -138,8 +138,6 @@ class Settings(Extensions):
     api_keys: Annotated[tuple[Key, ...], NoDecode, written(read_keys)] = ()
     history_bytes: int = Field(default=25_000_000, ge=1_000_000)
     allowed_origins: Annotated[tuple[str, ...], NoDecode, written(_origins)] = ()
-    memory_callback_url: AnyHttpUrl | None = None
-    memory_callback_secret: SecretStr | None = None
     log_content: bool = False
     log_json: bool = False
     trace_content: bool = False

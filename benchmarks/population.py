@@ -144,7 +144,7 @@ async def opened(path: Path) -> AsyncIterator[Town]:
     settings = settings_of(path)
     async with AsyncExitStack() as stack:
         assistant = await stack.enter_async_context(open_assistant(settings))
-        app = make_app(assistant, (), None, settings=settings)
+        app = make_app(assistant, (), settings=settings)
         await stack.enter_async_context(serving(app))
         transport = httpx.ASGITransport(app, client=("127.0.0.1", 1))
         client = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=120)

@@ -8,6 +8,7 @@ from typing import TypeVar, cast
 
 from pydantic import BaseModel
 
+from agents.memory.inbox import TranscriptLine
 from agents.memory.undo_log import LoggedWrite
 from agents.state.speaker_state import Json
 
@@ -59,6 +60,14 @@ class Alarms(ABC):
     @abstractmethod
     async def texts(self, user: str) -> Sequence[str]:
         """Return the texts of the user's coming alarms, in the user's words."""
+
+
+class MemoryReceiver(ABC):
+    """A service that gets the memory of a thread when it is stopped; it is found by this type."""
+
+    @abstractmethod
+    async def push(self, thread: str, name: str, lines: Sequence[TranscriptLine]) -> None:
+        """Take the transcript of a thread; `name` is the caller's name of the thread."""
 
 
 class Takeover(ABC):

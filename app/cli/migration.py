@@ -1,6 +1,5 @@
 """`migrate` and `compact`: a database moves, or is written anew."""
 
-from importlib import import_module
 from typing import Annotated
 
 import typer
@@ -30,9 +29,7 @@ async def migrate(*, to: To) -> CommandResult:
 async def copy_to(target: Backend, settings: Settings) -> CommandResult:
     """Copy everything in DATABASE_URL to another database. Raises as `migrate`."""
     with progress_bar() as advance:
-        # The door's own table. Its libraries are slow to load.
-        others = [import_module("app.doors.http.callbacks").TABLES]
-        counts = await copy(backend_of(settings.database_url), target, others, advance)
+        counts = await copy(backend_of(settings.database_url), target, advance)
     tables = {name: count for name, count in counts.items() if count}
     lines = [say("migrated_table", settings.app_lang, table=name, count=count) for name, count in tables.items()]
     facts = {"rows": sum(counts.values()), "tables": len(tables)}

@@ -55,11 +55,10 @@ class CopiedTable:
         session.executemany(f"INSERT INTO {self.name} ({', '.join(self.columns)}) VALUES ({marks})", rows)
 
 
-async def copy(source: Backend, target: Backend, others: Sequence[Tables], tell: Tell) -> Mapping[str, int]:
+async def copy(source: Backend, target: Backend, tell: Tell) -> Mapping[str, int]:
     """Copy all rows of one database to another, and continue a former copy that was cut off.
 
-    The source is only read. Nothing else may use either database meanwhile. `others` are tables of neither the engine
-    nor a dialog. Returns the number of rows by table.
+    The source is only read. Nothing else may use either database meanwhile. Returns the number of rows by table.
 
     Raises:
         UsageError: both are the same, the source is of another version of this program or holds tables that it does
@@ -70,7 +69,7 @@ async def copy(source: Backend, target: Backend, others: Sequence[Tables], tell:
         raise UsageError("--to names the database that DATABASE_URL names; name another one.")
     if isinstance(source, SqliteBackend) and isinstance(target, SqliteBackend):
         key_beside(target.path, key_beside(source.path))
-    added = [*tables_of(plugins_found()), *others]
+    added = tables_of(plugins_found())
     opening = target.open(tables=added)
     async with source.connect() as old, opening as memory, memory.locks.hold("\0migration"):
         new, left = memory.database, await source.owners_left(old)

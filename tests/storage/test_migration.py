@@ -17,7 +17,6 @@ from agents.memory.connection import Tables
 from app.composition import plugins_found, tables_of
 from app.composition.migration import Tell, copy
 from app.databases import backend_of
-from app.doors.http.callbacks import TABLES
 from tests.support.postgres_server import PostgresServer
 from tests.support.tiny_graph import letter, reply, say
 from tests.support.until import until
@@ -33,9 +32,9 @@ def untold(done: int, total: int, name: str) -> None:
     """Take no notice of how far it is."""
 
 
-async def copied(old: str, new: str, *others: Tables, tell: Tell = untold) -> Mapping[str, int]:
+async def copied(old: str, new: str, *, tell: Tell = untold) -> Mapping[str, int]:
     """Copy a database to another address."""
-    return await copy(backend_of(old), backend_of(new), others, tell)
+    return await copy(backend_of(old), backend_of(new), tell)
 
 
 async def filled(memory: Memory, threads: int = THREADS) -> None:
@@ -65,7 +64,7 @@ def content(path: Path) -> dict[str, list[tuple[object, ...]]]:
 async def source(tmp_path: Path) -> Path:
     """Return a file with conversations."""
     path = tmp_path / "old.db"
-    async with open_memory(f"sqlite:///{path}", tables=[*tables_of(plugins_found()), TABLES]) as memory:
+    async with open_memory(f"sqlite:///{path}", tables=tables_of(plugins_found())) as memory:
         await filled(memory)
     return path
 
@@ -74,7 +73,7 @@ async def test_from_file_to_file(source: Path, tmp_path: Path) -> None:
     """Every row is there; the bar is told of each."""
     steps: list[tuple[int, int]] = []
     old, new = f"sqlite:///{source}", f"sqlite:///{tmp_path}/new.db"
-    counts = await copied(old, new, TABLES, tell=lambda *step: steps.append(step[:2]))
+    counts = await copied(old, new, tell=lambda *step: steps.append(step[:2]))
     assert content(tmp_path / "new.db") == content(source)
     assert counts["transcript"] == 4 * THREADS
     assert steps[-1] == (sum(counts.values()), sum(counts.values()))
@@ -86,12 +85,12 @@ async def test_a_target_with_conversations_is_refused(source: Path, tmp_path: Pa
     async with open_memory(other) as memory:
         await memory.transcript.accept(letter())
     with pytest.raises(UsageError, match="already"):
-        await copied(f"sqlite:///{source}", other, TABLES)
+        await copied(f"sqlite:///{source}", other)
     with pytest.raises(UsageError, match="another one"):
-        await copied(other, other, TABLES)
+        await copied(other, other)
 
 
-async def test_unknown_and_older_tables_are_refused(tmp_path: Path) -> None:
+async def test_unknown_and_older_tables_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The program cannot copy unknown tables whole."""
     old, new = f"sqlite:///{tmp_path}/old.db", f"sqlite:///{tmp_path}/new.db"
     garden = Tables("garden", {"make_plants": "CREATE TABLE plants (name TEXT)"})
@@ -100,8 +99,9 @@ async def test_unknown_and_older_tables_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="garden"):
         await copied(old, new)
     newer = Tables("garden", {**garden.migrations, "add_height": "ALTER TABLE plants ADD COLUMN height INTEGER"})
+    monkeypatch.setattr("app.composition.migration.tables_of", lambda plug_ins: [newer])
     with pytest.raises(UsageError, match="older version"):
-        await copied(old, new, newer)
+        await copied(old, new)
 
 
 @pytest.mark.slow
@@ -109,8 +109,8 @@ async def test_unknown_and_older_tables_are_refused(tmp_path: Path) -> None:
 async def test_to_a_server_and_back(source: Path, tmp_path: Path, postgres_server: PostgresServer) -> None:
     """There and back nothing has changed; new rows get new numbers on the server."""
     before, url = content(source), postgres_server.fresh()
-    await copied(f"sqlite:///{source}", url, TABLES)
-    await copied(url, f"sqlite:///{tmp_path}/back.db", TABLES)
+    await copied(f"sqlite:///{source}", url)
+    await copied(url, f"sqlite:///{tmp_path}/back.db")
     assert content(source) == before
     assert content(tmp_path / "back.db") == before
     with psycopg.connect(url) as connection:
@@ -126,7 +126,7 @@ async def test_a_move_that_was_killed_twice_is_whole(
 ) -> None:
     """The command goes on with the rows that are missing, and says how many of each table there are."""
     url = postgres_server.fresh()
-    async with backend_of(url).open(tables=[*tables_of(plugins_found()), TABLES]):
+    async with backend_of(url).open(tables=tables_of(plugins_found())):
         pass
     for table in ("inbox", "store"):
         with psycopg.connect(url) as connection:
@@ -142,7 +142,7 @@ async def test_a_move_that_was_killed_twice_is_whole(
     process = await migrating(source, url)
     _, faults = await process.communicate()
     assert (process.returncode, faults.count(b"\n")) == (2, 1)
-    await copied(url, f"sqlite:///{tmp_path}/back.db", TABLES)
+    await copied(url, f"sqlite:///{tmp_path}/back.db")
     assert content(tmp_path / "back.db") == content(source)
 
 

@@ -11,7 +11,6 @@ import httpx
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.doors.http import service
-from app.doors.http.callbacks import Callbacks
 from app.doors.http.server import make_server
 from app.security.api_keys import Key, read_keys
 from app.settings import Settings
@@ -26,14 +25,13 @@ KEYS = f"shop:talk:{SHOP}, other:talk:{OTHER}, ops:operate:{OPERATOR}"
 async def served(
     assistant: Assistant,
     keys: str = "",
-    callbacks: Callbacks | None = None,
     *,
     settings: Settings | None = None,
     reader: FileReader | None = None,
 ) -> AsyncIterator[str]:
     """Serve on a free port during the block; yield the address."""
     held: tuple[Key, ...] = read_keys(keys)
-    app = service.make_app(assistant, held, callbacks, settings=settings, reader=reader)
+    app = service.make_app(assistant, held, settings=settings, reader=reader)
     server = make_server(app, "127.0.0.1", 0, patience=1)
     async with service.serving(app):
         serving = asyncio.create_task(server.serve())

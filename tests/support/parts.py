@@ -6,6 +6,7 @@ EVERY_PLUGIN = (
     "agent_graphs",
     "agui",
     "audit",
+    "callbacks",
     "encryption",
     "first_steps",
     "help_links",

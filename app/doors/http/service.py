@@ -33,7 +33,6 @@ from app.composition import make_file_reader, plugins_found
 from app.composition.doors import open_for_door
 from app.doors.http import event_paths, events, exchange, threads, turns
 from app.doors.http.answers import Answers, Busy, Measures, TurnLimitReached
-from app.doors.http.callbacks import Callbacks
 from app.doors.http.pages import paths as pages
 from app.doors.http.pages.guard import PageRoute, refused
 from app.doors.http.server import make_server
@@ -289,7 +288,6 @@ class HttpApplication(FastAPI):
 def make_app(
     assistant: Assistant,
     keys: Sequence[Key],
-    callbacks: Callbacks | None = None,
     *,
     settings: Settings | None = None,
     reader: FileReader | None = None,
@@ -300,7 +298,7 @@ def make_app(
     app = HttpApplication(title="Dialog Supervisor", version="1", docs_url=None, redoc_url=None)
     for kind in (*FAULTY, *FAULTS, Exception):
         app.add_exception_handler(kind, answer_failure)
-    app.state.assistant, app.state.answers, app.state.callbacks = assistant, answers, callbacks
+    app.state.assistant, app.state.answers = assistant, answers
     app.state.keys, app.state.reader = keys, reader or FileReader(assistant, None, 0)
     app.state.wrong_keys = HourlyCount(MOST_WRONG_KEYS)
     app.state.streams = streams = events.EventStreams(assistant)
@@ -344,15 +342,10 @@ async def serving(app: FastAPI) -> AsyncIterator[None]:
 async def opened(settings: Settings, *, keys: Sequence[Key]) -> AsyncIterator[FastAPI]:
     """Yield the application; at the end its running answers have some seconds to finish."""
     async with open_for_door(settings) as assistant, AsyncExitStack() as stack:
-        callbacks = None
-        if url := settings.memory_callback_url:
-            callbacks = Callbacks(assistant.memory, str(url), settings.memory_callback_secret)
-            await callbacks.prepare()
-            await stack.enter_async_context(callbacks)
         # Silent sources tell nobody anything, so they need no stream of a user.
         silent = [source for source in assistant.sources if source.is_silent]
         await stack.enter_async_context(Clock(assistant.memory, silent, _nothing))
-        app = make_app(assistant, keys, callbacks, settings=settings, reader=make_file_reader(settings, assistant))
+        app = make_app(assistant, keys, settings=settings, reader=make_file_reader(settings, assistant))
         await stack.enter_async_context(serving(app))
         yield app
 

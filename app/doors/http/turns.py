@@ -3,13 +3,13 @@
 import uuid
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, HTTPException, Request, Response
+from fastapi import APIRouter, Depends, HTTPException, Response
 from pydantic import BaseModel, Field
 
 from agents.toolkit.questions import CHOICE
+from agents.toolkit.services import MemoryReceiver
 from app.assistant.short_term_memory import COMMAND
 from app.doors.http import exchange
-from app.doors.http.callbacks import Callbacks
 from app.doors.http.delivery import Delivery, plain
 from app.doors.http.exchange import FAULTS, STREAMED, Body, Caller, Name, Operator, PathName, Running, Served, audited
 from app.doors.http.questions import answer_message
@@ -117,15 +117,13 @@ async def say(
 
 
 @router.post("/stop")
-async def stop(
-    thread: PathName, name: exchange.Known, assistant: Served, answers: Running, request: Request
-) -> dict[str, bool]:
-    """End a thread: stop its answer, and push its memory to MEMORY_CALLBACK_URL, if that is set."""
+async def stop(thread: PathName, name: exchange.Known, assistant: Served, answers: Running) -> dict[str, bool]:
+    """End a thread: stop its answer, and push its memory to whoever receives it."""
     stopped = await answers.stop(name)
     await assistant.conclude(name)
-    callbacks: Callbacks | None = request.app.state.callbacks
+    receivers = assistant.services.every(MemoryReceiver)
     async with assistant.memory.locks.hold(name):
         lines = await lines_of(assistant, name)
-        if callbacks:
-            await callbacks.push(name, thread, lines)
-    return {"stopped": stopped, "pushed": callbacks is not None}
+        for receiver in receivers:
+            await receiver.push(name, thread, lines)
+    return {"stopped": stopped, "pushed": bool(receivers)}

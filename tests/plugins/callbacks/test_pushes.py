@@ -1,6 +1,5 @@
-"""An operator's server: it lets the assistant speak, ends threads, and receives their memory."""
+"""An operator's server ends threads, and receives their memory."""
 
-import asyncio
 import hashlib
 import hmac
 from collections.abc import AsyncIterator
@@ -15,14 +14,13 @@ from agents.memory import Memory
 from agents.memory.inbox import InboxEntry
 from app.assistant import Assistant
 from app.databases import backend_of
-from app.doors.http import callbacks as module
-from app.doors.http.callbacks import Callbacks
+from app.plugins.callbacks import TABLES
+from app.plugins.callbacks import pushes as module
+from app.plugins.callbacks.pushes import Callbacks
 from app.testing.script import Script
-from tests.support.http_door import KEYS, OPERATOR, SHOP, by, events_of, served
+from tests.support.http_door import served
 from tests.support.http_service import Answer, Service
-from tests.support.scripted_assistant import Gate, script_lines
 from tests.support.until import until
-from tests.support.user_words import spoken
 
 HELLO = {"text": "hello"}
 
@@ -31,10 +29,11 @@ HELLO = {"text": "hello"}
 async def pushing(assistant: Assistant, receiver: Service) -> AsyncIterator[httpx.AsyncClient]:
     """Call a server that pushes to a receiver."""
     callbacks = Callbacks(assistant.memory, f"{receiver.url}/memory", SecretStr("secret"))
-    await callbacks.prepare()
+    # The server pushes by the first one that it finds.
+    assistant.services._services.insert(0, callbacks)
+    assistant.services._found.clear()
     async with (
-        callbacks,
-        served(assistant, callbacks=callbacks) as url,
+        served(assistant) as url,
         httpx.AsyncClient(base_url=url, timeout=300) as client,
     ):
         yield client
@@ -138,12 +137,10 @@ async def test_two_processes_push_once(database: str) -> None:
     threads = [f"thread {number}" for number in range(20)]
     async with (
         Service.open(Answer({}, pace=0.01)) as receiver,
-        backend_of(database).open() as first,
-        backend_of(database).open() as second,
+        backend_of(database).open(tables=[TABLES]) as first,
+        backend_of(database).open(tables=[TABLES]) as second,
     ):
         processes = [Callbacks(memory, receiver.url, None) for memory in (first, second)]
-        for process in processes:
-            await process.prepare()
         for number, thread in enumerate(threads):
             entry = await first.transcript.accept(InboxEntry(thread, "1", "ann", "hello", "message"))
             await first.transcript.close(entry, "done", 1, [])
@@ -222,50 +219,3 @@ async def test_a_push_under_way_ends_when_its_thread_is_forgotten(assistant: Ass
             await taken(receiver, 2)
         assert [asked.body["thread"] for asked in receiver.asked] == ["ann", "bob"]
         assert not await assistant.memory.database.execute("SELECT 1 FROM callbacks WHERE thread = 'ann'")
-
-
-async def test_an_operator_lets_the_assistant_speak(assistant: Assistant, script: Script) -> None:
-    """A sentence is said once and known to whoever speaks next; only an operator may have it said."""
-    script.add(supervisor=["Hello.", "Yes, so it is."])
-    async with (
-        served(assistant, KEYS) as url,
-        httpx.AsyncClient(base_url=url, headers=by(OPERATOR), timeout=300) as client,
-    ):
-        await client.post("/threads/ann/turns", json=HELLO)
-        words = {"text": "We close at six.", "id": "s"}
-        responses = [await client.post("/threads/ann/say", json=words) for _ in "12"]
-        assert {response.json()["event"]["text"] for response in responses} == {"We close at six."}
-        await client.post("/threads/ann/turns", json={"text": "really?"})
-        memory = (await client.get("/threads/ann/memory")).json()["contents"]
-        assert [line["metadata"]["source"] for line in memory if line["content"] == "We close at six."] == ["command"]
-        assert spoken(script.asked[-1].messages) == ["hello", "Hello.\n\nWe close at six.", "really?"]
-        refused = await client.post("/threads/x/say", json=words, headers=by(SHOP))
-        assert refused.status_code == 403
-
-
-@pytest.mark.parametrize(
-    ("running", "lines"),
-    [
-        ("stop", ["user: count", "supervisor: One two ^C", "supervisor: Stop!"]),
-        ("skip", ["user: count", "supervisor: One two three four"]),
-        ("wait", ["user: count", "supervisor: One two three four", "supervisor: Stop!"]),
-    ],
-)
-async def test_what_becomes_of_a_running_answer(
-    client: httpx.AsyncClient, assistant: Assistant, script: Script, running: str, lines: list[str]
-) -> None:
-    """A sentence stops the answer that is being made, waits for it, or is left out."""
-    script.gates["supervisor"] = gate = Gate(1)
-    script.add(supervisor=["One two three four"])
-    asked = {"json": {"text": "count"}, "headers": {"accept": "text/event-stream"}}
-    async with client.stream("POST", "/threads/ann/turns", **asked) as response:  # type: ignore[arg-type]
-        async for event in events_of(response):
-            if event["type"] == "token" and "two" in event["text"]:
-                saying = asyncio.create_task(
-                    client.post("/threads/ann/say", json={"text": "Stop!", "running": running})
-                )
-                if running != "wait":
-                    await saying
-                gate.set()
-    assert (await saying).json()["said"] is (running != "skip")
-    assert await script_lines(assistant, "ann") == lines

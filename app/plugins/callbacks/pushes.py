@@ -4,33 +4,23 @@ import asyncio
 import hashlib
 import hmac
 import logging
-from collections.abc import Collection
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from typing import cast
 
 import httpx
+from fastapi import FastAPI
 from pydantic import SecretStr
 
 from agents.errors import DatabaseError
 from agents.language.text.clean import safe_json
 from agents.memory import Memory
-from agents.memory.connection import Tables, migrate
 from agents.memory.inbox import TranscriptLine, now_ms, storable
+from agents.toolkit.services import MemoryReceiver
 from app.assistant.short_term_memory import contents
 from app.process.tasks import BackgroundTask, wait_for_event
 
 LOG = logging.getLogger(__name__)
-TABLES = Tables(
-    "http",
-    {
-        "make_callbacks": """CREATE TABLE callbacks (
-        id INTEGER PRIMARY KEY AUTOINCREMENT, thread TEXT NOT NULL, turn INTEGER NOT NULL, body TEXT,
-        made_ms INTEGER NOT NULL, due_ms INTEGER NOT NULL, tries INTEGER NOT NULL DEFAULT 0, UNIQUE (thread, turn));
-        CREATE INDEX callbacks_due ON callbacks (due_ms) WHERE body IS NOT NULL""",
-        # The transcript alone holds the messages, so that no copy outlives their deletion.
-        "keep_names_alone": """ALTER TABLE callbacks RENAME COLUMN body TO name;
-        UPDATE callbacks SET name = json_extract(name, '$.thread') WHERE name IS NOT NULL""",
-    },
-)
 ADD = """
 INSERT INTO callbacks (thread, turn, name, made_ms, due_ms)
 VALUES (:thread, :turn, :name, :now, :now) ON CONFLICT DO NOTHING
@@ -57,7 +47,7 @@ LOOK_EVERY = 60.0
 """Seconds between two looks for callbacks that another process has left behind."""
 
 
-class Callbacks(BackgroundTask):
+class Callbacks(BackgroundTask, MemoryReceiver):
     """A queue of callbacks in the database, and the task that pushes them."""
 
     def __init__(self, memory: Memory, url: str, secret: SecretStr | None) -> None:
@@ -65,14 +55,9 @@ class Callbacks(BackgroundTask):
         self._changed = asyncio.Event()
         self._pushed, self._limit = "", cast(asyncio.Timeout | None, None)
         """The thread of the last push, and the deadline that can break off a running push."""
+        memory.erasers.append(self._break_off)
 
-    async def prepare(self) -> None:
-        """Create the table, and let the deletion of a thread delete its rows."""
-        async with self._memory.locks.hold("\0http tables"):
-            await self._memory.database.read(lambda database: migrate(TABLES, database))
-        self._memory.erasers.append(self._erase)
-
-    async def push(self, thread: str, name: str, lines: list[TranscriptLine]) -> None:
+    async def push(self, thread: str, name: str, lines: Sequence[TranscriptLine]) -> None:
         """Queue a push of a thread's memory, once for each last turn; `name` is the caller's name of the thread."""
         turn = lines[-1].turn if lines else 0
         values = {"thread": storable(thread), "turn": turn, "name": name, "now": now_ms()}
@@ -131,7 +116,15 @@ class Callbacks(BackgroundTask):
         answer = await client.post(self._url, content=content, headers=headers)
         return "" if answer.is_success else f"HTTP {answer.status_code}"
 
-    async def _erase(self, thread: str, users: Collection[str]) -> None:
-        await self._memory.database.execute("DELETE FROM callbacks WHERE thread = ?", (storable(thread),))
+    async def _break_off(self, thread: str, users: Collection[str]) -> None:
+        """End a running push of a forgotten thread."""
         if self._limit and self._pushed == storable(thread):
             self._limit.reschedule(0)
+
+
+@asynccontextmanager
+async def serving(app: FastAPI) -> AsyncIterator[None]:
+    """Push while the HTTP door serves, if there is a receiver."""
+    pushes = app.state.assistant.services.find(Callbacks)
+    async with pushes or nullcontext():
+        yield

@@ -1,7 +1,7 @@
 """Agreements between parts that no single part can see."""
 
-import ast
 import importlib
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -27,13 +27,9 @@ def test_a_package_is_our_own(name: str) -> None:
 
 def test_a_name_stands_for_one_class() -> None:
     """A reader who meets a class by its name need not look up which one it is."""
-    names = Counter(
-        node.name
-        for package in PACKAGES
-        for file in (ROOT / package).rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text("utf-8")))
-        if isinstance(node, ast.ClassDef)
-    )
+    texts = (file.read_text("utf-8") for package in PACKAGES for file in (ROOT / package).rglob("*.py"))
+    names = Counter(name for text in texts for name in re.findall(r"^\s*class (\w+)[(:]", text, re.MULTILINE))
+    assert len(names) > 100
     assert [name for name, count in names.items() if count > 1] == []
 
 

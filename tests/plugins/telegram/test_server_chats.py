@@ -90,16 +90,6 @@ async def test_topics_and_replies(world: BotApi, call: Caller) -> None:
     assert "reply_to_message" not in await call("sendMessage", chat_id=GROUP, text="hi", reply_parameters=lenient)
 
 
-async def test_a_group_that_became_a_supergroup(world: BotApi, call: Caller) -> None:
-    """The old number is refused with the new one; both groups tell of it."""
-    world.migrates(-55, GROUP)
-    status, _, parameters = await call("sendMessage", chat_id=-55, text="hi")
-    assert (status, parameters) == (400, {"migrate_to_chat_id": GROUP})
-    old, new = await call("getUpdates", timeout=0, allowed_updates=["message"])
-    assert old["message"]["migrate_to_chat_id"] == GROUP
-    assert new["message"]["migrate_from_chat_id"] == -55
-
-
 async def test_faults_before_and_after_the_effect(world: BotApi, call: Caller) -> None:
     """A failed call may have done its work."""
     world.fail("sendMessage", refusal(500, "Internal Server Error"))

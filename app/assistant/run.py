@@ -83,6 +83,8 @@ class Run:
         self.stopped = False
         self.ended = False
         """Whether the graph came to its end."""
+        self.closed = False
+        """Whether the outcome of the turn is stored."""
         self.ending: list[Step] = []
         """The database steps that save the last checkpoint, with the outcome of the turn."""
         self.held: list[events.Event] = []

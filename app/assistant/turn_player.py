@@ -1,6 +1,7 @@
 """The play of one message: it is answered, repeated, or resumed after a crash or a failure."""
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, aclosing
@@ -9,10 +10,12 @@ from itertools import chain
 from typing import cast
 from zoneinfo import ZoneInfo
 
+from langgraph.graph import START
 from langgraph.types import StateSnapshot
 
 from agents.conversation.changes import Update
 from agents.conversation.persons import lang_of, others_in, seen_by
+from agents.errors import DatabaseError
 from agents.events import REBUILT, Error, Event, Forgetting, Images, Message, ModelEnd, TurnEnd, TurnStart
 from agents.events.views import Notice
 from agents.graph import Graph
@@ -44,6 +47,7 @@ from app.presentation.texts import shortened
 from app.security.permissions import NOBODY_MAY, Permissions
 from prompts import phrase
 
+LOG = logging.getLogger(__name__)
 LONG_WAIT = 3.0
 """Seconds of waiting for a place after which the user gets a notice."""
 LONGEST_LEFT = 200
@@ -184,15 +188,34 @@ class TurnPlayer(TurnDependencies):
                 return kept(self._answer(run, request, progress))
 
             hooks = [lambda request, inner, hook=hook: kept(hook(request, inner)) for hook in self.around_turn]
-            async for event in around(hooks, play)(request):
-                if not is_played and isinstance(event, Message):
-                    answers.append(event.text)
-                    run.note_message(event)
-                yield event
+            try:
+                async for event in around(hooks, play)(request):
+                    if not is_played and isinstance(event, Message):
+                        answers.append(event.text)
+                        run.note_message(event)
+                    yield event
+            except DatabaseError:
+                raise
+            except Exception as failure:
+                for event in await self._after_hook(run, request, failure):
+                    yield event
+                return
         if not is_played:
             # An answer that a crash left half made stays incomplete: no model is asked.
             update = None if progress is Progress.ENDED else request.update or {}
             await self.outcomes.hold(run, entry, update, "\n\n".join(answers))
+
+    async def _after_hook(self, run: Run, request: TurnRequest, failure: Exception) -> list[Event]:
+        """Store a turn whose hook has failed; return the last events. Behind the graph's end the answer stays."""
+        entry = request.entry
+        if run.closed:
+            LOG.error("thread %s: a hook failed behind the end of the turn", entry.thread, exc_info=failure)
+            return []
+        run.failure = failure
+        if request.update:
+            # The state has heard the message, as when the graph's first step fails.
+            await self.graph.aupdate_state(run.config, request.update, as_node=START)
+        return await self.outcomes.close(run, entry, request.update)
 
     async def _answer(self, run: Run, request: TurnRequest, progress: Progress) -> AsyncGenerator[Event, None]:
         """Run the graph, unless it came to its end before, and store the outcome."""
@@ -203,6 +226,7 @@ class TurnPlayer(TurnDependencies):
         request.outcome = "failed" if run.failure else "stopped" if run.stopped else "done"
         request.failure = run.failure
         last = await self.outcomes.close(run, entry, update)
+        run.closed = True
         for event in (*run.held, *last):
             yield event
         if not last and progress in RESUMED and (what := run.state.get("forgets")):

@@ -10,13 +10,13 @@ one of them wrote is text everywhere, with `‹` for its first character.
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 
 import regex
 
 from agents.errors import GarbledReply
 from agents.language.text.clean import whole
-from agents.models.text_calls import Offer, TextCall, any_of, forms, value_at
+from agents.models.text_calls import OFFERS, Offer, TextCall, any_of, forms, value_at
 
 ECHO = 40
 """Characters in a row of our instructions: an answer with so many repeats them."""
@@ -77,7 +77,7 @@ class _Marks:
         return len(before + text) - begun.start() if begun else 0
 
 
-_marks = cache(_Marks)
+_marks = lru_cache(maxsize=OFFERS)(_Marks)
 
 
 class AnswerText:

@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ MOST_CALLED, MOST_BRACKETS, DEEPEST = 20_000, 500, 4
 """Limits of a text that may be a call: its characters, its brackets, and the levels of JSON behind a bracket."""
 MOST_ENDS, FEW_WORDS = 50, 8
 """Closing brackets to try as the end of a value that is no JSON; words of a text that is only the name of a tool."""
+OFFERS = 64
+"""Sets of tool names whose forms are remembered; clients bring tools of their own."""
 NAME = re.compile(r"[\w-]+")
 DRESSED_NAME = re.compile(r"\s*(?:\w+[.:])?([\w-]+)\s*(?:<\|.*)?", re.DOTALL)
 """A tool's name behind a namespace, or before marks of a chat template."""
@@ -166,7 +168,7 @@ def _python(keys: Iterable[str], text: str) -> object:
     return {key: ast.literal_eval(value) for key, value in arguments}
 
 
-@cache
+@lru_cache(maxsize=OFFERS)
 def _openings(names: Sequence[str]) -> regex.Pattern[str]:
     """Return the form of the beginnings of values: brackets, pairs of keys and values, a call in Python."""
     pairs, name = "|".join(forms()["pairs"]), any_of(names)

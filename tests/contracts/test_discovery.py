@@ -247,12 +247,14 @@ def test_the_report_shows_what_is_not_translated(
         ('observers=["weather"]', " names observers that do not exist: weather"),
     ],
 )
+@pytest.mark.needs("standin")
 def test_a_plug_in_that_breaks_a_rule_is_reported(plant: Plant, settings: Settings, body: str, rule: str) -> None:
     """What it gives every dialog is held to the same rules as what a dialog has."""
     plant(app.plugins, f"from agents.plugin import Plugin\nplugin = Plugin({body})")
     assert report(settings)["faults"] == [f"the plug-in broken{rule}"]
 
 
+@pytest.mark.needs("standin")
 def test_a_role_that_does_not_exist_is_reported(settings: Settings) -> None:
     """Such a setting ends every start, so `check` tells it, too."""
     [fault] = report(settings.model_copy(update={"role_models": {"gardener": "local:rules"}}))["faults"]

@@ -8,6 +8,7 @@ from app.cli import command_line
 from app.plugins.help_links import HelpLinkSettings, links
 
 Captured = pytest.CaptureFixture[str]
+pytestmark = pytest.mark.needs("standin")
 
 
 @pytest.fixture

@@ -325,13 +325,14 @@ class HandoverCalls:
             return
         self.answer(change, calls, "returned")
         # The next speaker gives an answer of its own, so the view is shown now.
-        views = change.show_views(self.speaker.name)
+        change.show_views(self.speaker.name)
         wish, target = _argument(calls[0], "wish"), _argument(calls[0], "target") or SUPERVISOR
         if wish or target != SUPERVISOR:
             self._pass_on(change, wish, target)
             return
         self._decide(change, "finished")
-        if not (views or _has_words(change.state, self.speaker)):
+        has_spoken = any(line["speaker"] == self.speaker.name for line in change.state.get("said", []))
+        if not (has_spoken or _has_words(change.state, self.speaker)):
             # The supervisor answers in place of a dialog that leaves without a word.
             change.put(verdict=None)
         finish(change, self.speaker, "")

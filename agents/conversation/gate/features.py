@@ -26,19 +26,24 @@ HIGHEST_OVERLAP = 3.0
 """The highest value of a feature that measures an overlap."""
 POLITE = ("yes", "no", "thanks", "goodbye", "done")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[？！。])")
+_QUOTED = re.compile(r"(?<!^)(?:“[^”]*”|«[^»]*»|「[^」]*」|\"[^\"]*\")")
+"""A quotation within a reply; some models put all of their words in quotation marks."""
 _DIGIT = re.compile(r"\d")
 Features = dict[str, float]
 Stems = frozenset[str]
 
 
 def asks(reply: str) -> bool:
-    """Tell whether a reply asks the user something."""
-    return "?" in reply or "？" in reply
+    """Tell whether a reply asks the user something: a question that it only quotes does not count."""
+    return bool(last_question(reply))
 
 
 def last_question(reply: str) -> str:
     """Return the last sentence of a reply that asks; empty if none does."""
-    return next((part for part in reversed(_SENTENCE.split(reply)) if asks(part)), "")
+    unquoted = _QUOTED.sub(lambda quoted: re.sub("[?？]", "-", quoted[0]), reply)
+    question = next((it for it in reversed(_SENTENCE.split(unquoted)) if {"?", "？"} & {*it}), "")
+    start = unquoted.rfind(question)
+    return reply[start : start + len(question)]
 
 
 def ending(reply: str) -> str:

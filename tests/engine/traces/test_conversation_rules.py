@@ -92,6 +92,18 @@ async def test_an_undo_answers_the_question_in_words(chat: Chat, undo: str, lang
 
 
 @pytest.mark.parametrize(
+    ("reply", "lang"), [("Ask: “which one?”", "en"), ("Скажите: «что?»", "ru"), ("可以问：“哪个？”", "zh")]
+)
+async def test_a_question_in_quotation_marks_asks_nothing(chat: Chat, reply: str, lang: str) -> None:
+    """An undo behind it is for what was written."""
+    chat.expects(supervisor=PLAN, planner=[MILK, "Noted.", reply], observer=["stay"])
+    await chat.says("and here is the first thing for you", "one of them has to go", lang=lang)
+    undo = {"en": "undo", "ru": "отмени последнее", "zh": "撤销"}[lang]
+    assert (await chat.says(undo, lang=lang)).endswith(phrase("undo_old", lang, items="1. milk; 2. bread"))
+    chat.script.queues.clear()
+
+
+@pytest.mark.parametrize(
     ("text", "lang"), [("no wait, 11 years", "en"), ("ой нет, 11 лет", "ru"), ("不对,十一年", "zh")]
 )
 async def test_a_correction_is_heard_by_who_has_just_noted(chat: Chat, text: str, lang: str) -> None:

@@ -221,6 +221,18 @@ async def test_a_dialog_that_leaves_without_a_word_is_answered_for(chat: Chat, r
     assert phrase("note_results", "en", text="“milk is noted”") in chat.script.asked[-1].prefix
 
 
+@pytest.mark.parametrize(
+    "call", [Call("find", {"thing": "hat"}), Call("book", {"thing": "hat"})], ids=["read", "write"]
+)
+@pytest.mark.needs("profile")
+async def test_a_view_is_a_leaving_dialogs_answer(chat: Chat, call: Call) -> None:
+    """The next wish begins at once: the supervisor has nothing to add."""
+    meet = Call("get_acquainted", {"brief": "work"})
+    chat.expects(supervisor=[[PLAN, meet]], planner=[call, HAND_BACK], profile=["What do you do?"])
+    await chat.says("a hat, and about my work")
+    assert screen(chat)[1:] == ["What do you do?"]
+
+
 @pytest.mark.parametrize("is_stopped", [True, False])
 async def test_what_a_model_took_back_is_told_where_it_says_no_more(chat: Chat, *, is_stopped: bool) -> None:
     """An undo is as much an act as a write: the user who stops, or whose model fails, learns of it; once."""

@@ -44,13 +44,19 @@ def pointed(now: Situation, tool: str, slots: Mapping[str, str], *, recently: bo
 
 
 def tool_for(now: Situation, match: Match) -> str:
-    """Return the tool of a wish; for one without a list ("delete the second one"), the tool of the latest list."""
+    """Return the tool of a wish; for one without a list ("delete the tea"), of the latest list, else of one with it."""
     tool, slots = match.pattern.tool, {*match.slots}
     if not match.pattern.is_weak or len(slots) != 1 or not slots <= {*REFERRING}:
         return tool
-    verb = tool.partition("_")[0]
-    alike = (it for it in now.tools if it.startswith(f"{verb}_") and thing(it) == now.recent)
-    return next((it for it in alike if slots <= {*now.tools[it]}), tool)
+    verb, raw = tool.partition("_")[0], next(iter(match.slots.values()))
+    alike = [it for it in now.tools if it.startswith(f"{verb}_") and slots <= {*now.tools[it]} and lister(now, it)]
+    alike = sorted(alike, key=lambda it: (thing(it) != now.recent, it != tool)) or [tool]
+    if number(raw, now.words) is not None:
+        return alike[0]
+    listed = [(it, entries_of(now, it)) for it in alike]
+    found = (it for it, entries in listed if entries is None or all(refer(raw, entries, now.words).values()))
+    # Without it the list that was shown last says so.
+    return next(found, next((it for it, entries in reversed(listed) if entries), alike[0]))
 
 
 def numbered(text: str) -> dict[int, str]:

@@ -17,6 +17,7 @@ from agents.language.text.stems import plain
 from agents.language.text.vocabulary import behind_no, mentions
 from app.plugins.standin import lists, values
 from app.plugins.standin.patterns import Match
+from app.plugins.standin.replies import in_words
 from app.plugins.standin.situation import FILL_FORM, HELP, PROTOCOL, SEARCH, PlannedCall, Situation
 from app.plugins.standin.values import IDENTIFIERS, NOTE, OPEN, REFERRING, WHEN, Parameter
 from app.plugins.standin.vocabulary import StandinVocabulary, asking, sentence
@@ -93,7 +94,8 @@ class Filler:
         """Return the typed value of raw words. Raises NeedsCall: its list is unknown. Raises Unclear: none."""
         words = self.now.words
         if parameter.kind in REFERRING and parameter.name in REFERRING and not self.tool.startswith("list"):
-            return self._numbers(raw)
+            numbers = self._numbers(raw)
+            return numbers[0] if parameter.kind == "number" and len(numbers) == 1 else numbers
         readers = {"time": values.time_in, "texts": values.items, "text": values.clean, "number": values.number}
         if parameter.kind == "flag" and (answer := words.made_of(raw, "yes", "no")):
             return "yes" in answer
@@ -238,7 +240,14 @@ def understand(now: Situation) -> Plan:
     plan = Plan()
     if now.wishes and not _is_value(now):
         for match in now.wishes:
-            _follow(now, plan, match)
+            try:
+                _follow(now, plan, match)
+            except NeedsCall as needed:
+                failed = [it for it in now.results if it.failed and it.call.name.startswith(LOOKUPS)]
+                if len(now.wishes) == 1 or not failed or needed.call not in (None, *(it.call for it in failed)):
+                    raise
+                # The message's other wishes go on.
+                plan.remarks.append(in_words(failed, (), now.lang))
         _fill_once(now, plan)
     elif now.asked and not now.is_for_another and _may_be_answer(now, now.asked):
         Filler(now, now.asked.tool).add(plan, {now.asked.name: behind_no(now.heard)}, now.asks["args"])

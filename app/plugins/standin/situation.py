@@ -193,7 +193,8 @@ class Situation:
         if all(it.pattern.owner for it in wishes) and (asked := self._asked_in_part()):
             return (asked,)
         # "No, at nine" and "delete it" name no subject, and reach no other dialog.
-        return () if self.own and any(it.pattern.owner and it.pattern.is_weak for it in wishes) else wishes
+        named = {"", *(it.pattern.owner for it in wishes if not it.pattern.is_weak)}
+        return () if self.own and any(it.pattern.owner not in named for it in wishes) else wishes
 
     def _asked_in_part(self) -> Match | None:
         """Return the match of an elliptic question: its words are a part of an example question of the own dialog."""

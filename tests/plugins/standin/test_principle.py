@@ -34,6 +34,11 @@ AT_ONCE = [
     ("ru", ("напомни завтра в 9 позвонить в банк", "нет, в 10"), ["reminder + позвонить в банк @ 2026-11-21 10:00"]),
     ("zh", ("把茶加到我的清单",), ["to-do + 茶"]),
     ("zh", ("明天早上9点提醒我给银行打电话",), ["reminder + 给银行打电话 @ 2026-11-21 09:00"]),
+    ("en", ("delete the dentist", "delete the milk"), ["reminder - dentist", "to-do - milk"]),
+    ("ru", ("удали стоматолога", "удали молоко"), ["reminder - стоматолог", "to-do - молоко"]),
+    ("zh", ("删除看牙医", "删除牛奶"), ["reminder - 看牙医", "to-do - 牛奶"]),
+    ("en", ("delete the milk and the dentist", "delete the first one"), ["reminder - dentist"]),
+    ("zh", ("下午3点提醒我喂猫", "不是，是周一"), ["reminder + 喂猫 @ 2026-11-23 15:00"]),
 ]
 SAID_BACK = [
     ("en", ("add trip",), "yes", "Put on your list (entries: “trip”)?", ["to-do + trip"]),
@@ -82,6 +87,31 @@ async def test_what_an_example_says_is_done_at_once(
         for text in texts:
             await room.say("ann", text, lang)
         assert sorted(changes(before, await room.stored("ann"))) == sorted(writes)
+
+
+@pytest.mark.needs("planner")
+async def test_an_answered_question_is_not_put_again(tmp_path: Path) -> None:
+    """The entry is known from the wish, and the time from the answer."""
+    async with standin(tmp_path / "said.db") as room:
+        await room.prepare("ann", "en")
+        assert (await room.say("ann", "postpone the dentist", "en")).endswith(
+            "When (“in 20 minutes”, “tomorrow at 9”)?"
+        )
+        assert await room.say("ann", "on Sunday", "en") == "Set: 1. dentist: on Sunday at 10 am."
+
+
+@pytest.mark.needs("planner", "player")
+async def test_what_cannot_be_found_keeps_no_other_wish_from_being_done(tmp_path: Path) -> None:
+    """The failure is told, and the rest of the message is done, here and by another dialog."""
+    async with standin(tmp_path / "said.db") as room:
+        await room.say("ann", "play Nowhere", "en")
+        reply = await room.say("ann", "play Nowhere, and add tea to my list", "en")
+        assert reply.startswith("That did not work")
+        assert reply.endswith("1. tea")
+        await room.say("ann", "play Nowhere", "en")
+        reply = await room.say("ann", "delete the tea, and set a timer for 5 minutes", "en")
+        assert "Deleted: 1. tea" in reply
+        assert "timer: in 5 minutes" in reply
 
 
 @pytest.mark.needs("planner", "profile")

@@ -14,6 +14,7 @@ from agents.models.factory import Parameters
 from agents.toolkit.speaker import Resume, Speakers
 from app.extensions import plugin_names
 from app.plugins.lab.mocks import Mock, mocked, stand_in
+from app.plugins.lab.reasons import PHRASES
 from app.yaml_file import NO_EXAMPLES, ByLanguage, Examples, FilePart, ToolName, read_files, text_in
 from dialogs import Dialog, is_reserved
 from prompts import FALLBACK, sentence
@@ -26,7 +27,7 @@ TUNABLE = frozenset({"temperature", "reasoning_effort", "max_tokens", "parallel_
 def _tunable(parameters: Parameters) -> Parameters:
     if foreign := sorted(parameters.model_fields_set - TUNABLE):
         names = ", ".join(sorted(TUNABLE))
-        raise ValueError(sentence("form_errors", "settings_alone", FALLBACK, name=foreign[0], names=names))
+        raise ValueError(sentence(PHRASES, "settings_alone", FALLBACK, name=foreign[0], names=names))
     return parameters
 
 

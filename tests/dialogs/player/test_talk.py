@@ -382,6 +382,7 @@ async def test_without_a_key(
     assert (*named(playback)[:2], playback.volume) == outcome
 
 
+@pytest.mark.needs("planner")
 @pytest.mark.parametrize("text", ["the second one", pytest.param("continue", marks=pytest.mark.slow)])
 async def test_what_means_another_list_is_not_for_the_player(couch: Couch, text: str) -> None:
     """Small words in another dialog do not lead to the films."""

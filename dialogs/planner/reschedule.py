@@ -6,8 +6,10 @@ from zoneinfo import ZoneInfo
 
 from agents.language.schedule import Moment, Repeat, calendar, later, on_the_clock
 from agents.language.schedule.grammar import UNITS, Amount, Pieces, only_pieces, read, words
-from agents.language.schedule.parser import EARLY, amount_of, meant, moment
+from agents.language.schedule.parser import EARLY, NOON, amount_of, meant, moment
 from dialogs.planner.series import at_time, by_rule, in_zone
+
+MORNING, EVENING = range(6, NOON), 18
 
 
 def moved(
@@ -56,11 +58,17 @@ def _on_other_days(pieces: Pieces, former: Moment, now: datetime, zone: ZoneInfo
 
 
 def _in_the_same_half(pieces: Pieces, former: Moment, *, by_day: bool) -> Pieces:
-    """Put a time that comes twice a day ("at 8") into the former time's half of the day."""
+    """Put a time that comes twice a day ("at 8") into the former time's half of the day.
+
+    "Tomorrow at 9" is in the morning, as for a new reminder, unless the former time is in the evening.
+    """
     clock = calendar.clock_of(pieces)
     if clock is None or not clock.is_vague:
         return pieces
-    is_late = former.at.hour >= 12 or (by_day and clock.hour in EARLY and former.at.hour not in EARLY)
+    is_new = clock.hour in MORNING and not pieces.keys() <= calendar.TIME_KINDS
+    is_late = former.at.hour >= (EVENING if is_new else NOON) or (
+        by_day and clock.hour in EARLY and former.at.hour not in EARLY
+    )
     return calendar.halved(pieces, "pm" if is_late else "am")
 
 

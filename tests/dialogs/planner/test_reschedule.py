@@ -27,6 +27,8 @@ NOW = datetime(2026, 11, 20, 10, tzinfo=BERLIN)
         ("tomorrow at 7 pm", "at 8 am", "tomorrow at 8 am"),
         ("tomorrow at 7 pm", "on Monday at 6", "on Monday at 6 pm"),
         ("tomorrow at 7 am", "at 8", "tomorrow at 8 am"),
+        ("tomorrow at 3 pm", "on Monday at 9", "on Monday at 9 am"),
+        ("tomorrow at 3 pm", "on Monday at 4", "on Monday at 4 pm"),
         ("in 2 weeks", "by a day", "on Saturday, 5 December at 10 am"),
         ("in 2 weeks", "a week", "on Friday, 11 December at 10 am"),
         ("today at 7 pm", "at 9 am", None),

@@ -8,7 +8,7 @@ from typing import Any
 
 from agents.state.message_notes import notes_of
 from app.plugins.standin.lists import LIST, pointed
-from app.plugins.standin.planning import ASK, CHOOSE, NeedsCall, Plan, understand
+from app.plugins.standin.planning import ASK, CHOOSE, NeedsCall, Plan, is_value, understand
 from app.plugins.standin.replies import examples, in_words, joined, not_understood, noted, small_talk
 from app.plugins.standin.situation import FILL_FORM, HAND_BACK, HELP, PROTOCOL, UNSURE, Move, PlannedCall, Situation
 from app.plugins.standin.values import REFERRING, WHEN
@@ -43,9 +43,11 @@ def hand_back(wish: str, text: str = "") -> Move:
 
 def _aside(now: Situation) -> Move | None:
     """Answer a message without a wish: an empty one, a no to the open question, a farewell, small talk."""
+    if not (now.heard or now.form) and (asks := now.note("asks")):
+        return Move(asking(asks["tool"], asks["slot"], now.lang), notes={"asks": asks})
     if not now.heard:
         return _go_on(now, "" if now.form else examples(now) or sentence("greeted", now.lang))
-    if now.asked and now.asked.kind == "flag" and now.says("yes", "no"):
+    if now.asked and now.asked.kind in ("flag", "choice") and is_value(now):
         return None
     is_of_form = bool(now.asks) and now.asks["tool"] == FILL_FORM
     if is_of_form and now.says("cancel", "no", "skip", "omit"):

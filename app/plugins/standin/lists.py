@@ -51,9 +51,7 @@ def tool_for(now: Situation, match: Match) -> str:
     verb, raw = tool.partition("_")[0], next(iter(match.slots.values()))
     alike = [it for it in now.tools if it.startswith(f"{verb}_") and slots <= {*now.tools[it]} and lister(now, it)]
     alike = sorted(alike, key=lambda it: (thing(it) != now.recent, it != tool)) or [tool]
-    if number(raw, now.words) is not None:
-        return alike[0]
-    listed = [(it, entries_of(now, it)) for it in alike]
+    listed = [(it, entries_of(now, it)) for it in alike if number(raw, now.words) is None]
     found = (it for it, entries in listed if entries is None or all(refer(raw, entries, now.words).values()))
     # Without it the list that was shown last says so.
     return next(found, next((it for it, entries in reversed(listed) if entries), alike[0]))

@@ -238,7 +238,7 @@ def _object(text: str) -> Mapping[str, Any]:
 def understand(now: Situation) -> Plan:
     """Return the plan for the user's words, empty unless all were understood. Raises NeedsCall: a list is unknown."""
     plan = Plan()
-    if now.wishes and not _is_value(now):
+    if now.wishes and not is_value(now):
         for match in now.wishes:
             try:
                 _follow(now, plan, match)
@@ -276,14 +276,14 @@ def _correct(now: Situation, plan: Plan, correction: str) -> None:
 
 
 def _may_be_answer(now: Situation, asked: Parameter) -> bool:
-    return _is_value(now) or (_takes_any(asked) and values.is_name(now.heard, now.words))
+    return is_value(now) or (_takes_any(asked) and values.is_name(now.heard, now.words))
 
 
 def _takes_any(parameter: Parameter) -> bool:
     return parameter.kind in (*OPEN, *REFERRING, *IDENTIFIERS)
 
 
-def _is_value(now: Situation) -> bool:
+def is_value(now: Situation) -> bool:
     """Tell whether the words are plainly a value of the kind in the open question, whatever else they may be."""
     if now.asked is None or _takes_any(now.asked):
         return False

@@ -144,7 +144,10 @@ class Situation:
             field = next(iter(self.facts.get("missing", ())), None)
         else:
             field = next((name for name, entry in self.fields.items() if reply.endswith(entry["question"])), None)
-        asks = None if self.drops else asks
+        # A recap puts an earlier question again.
+        earlier = (it.additional_kwargs.get("asks") for it in reversed(self.before) if isinstance(it, AIMessage))
+        again = (it for it in earlier if it and reply.endswith(asking(it["tool"], it["slot"], self.lang)))
+        asks = None if self.drops else asks or next(again, None)
         if self.form and field:
             asks = {"tool": FILL_FORM, "slot": field, "args": {}}
         return asks if asks and not self.begun and asks["slot"] in self.tools.get(asks["tool"], {}) else None
@@ -270,7 +273,7 @@ def situation(messages: Sequence[BaseMessage], tools: Sequence[Mapping[str, Any]
         facts,
         {tool["function"]["name"]: parameters(tool["function"]) for tool in offered},
         history,
-        before=history[: max(spoken - 1, 0)],
+        before=history[: max(spoken, noted, 1) - 1],
         role=role,
         lang=facts.get("lang", FALLBACK),
         heard=heard if len(heard) <= LONGEST else "…",

@@ -42,6 +42,25 @@ async def test_the_dialogs_own_question_outlives_an_aside(shop: Chat, aside: str
     assert "confirm: Cancel order D1003" in await shop.says("no longer needed", **at)
 
 
+@pytest.mark.needs("planner")
+@pytest.mark.parametrize(
+    ("lang", "texts", "answer", "asked"),
+    [
+        ("en", ("cancel order D1003", "add tea to my list", "back to my order"), "no longer needed", "Cancel order"),
+        ("en", ("cancel order D1003", "add tea to my list", "never mind", "yes"), "no longer needed", "Cancel order"),
+        ("ru", ("отмени заказ D1003", "добавь чай в список", "вернёмся к заказу"), "больше не нужен", "Отменить заказ"),
+        ("zh", ("取消订单D1003", "把茶加到我的清单", "回到订单"), "不需要了", "取消订单"),
+    ],
+)
+async def test_a_question_that_was_left_is_put_again(
+    shop: Chat, lang: str, texts: tuple[str, ...], answer: str, asked: str
+) -> None:
+    """The user is back, by a name or a yes, and the answer completes the wish."""
+    at = {"thread": "me", "device": "terminal", "lang": lang}
+    assert (await shop.says(*texts, **at)).endswith(("?", "？"))
+    assert f"confirm: {asked} D1003" in await shop.says(answer, **at)
+
+
 async def test_a_no_behind_an_aside_declines(shop: Chat) -> None:
     """The help for the aside is not repeated."""
     at = {"thread": "me", "device": "terminal"}

@@ -38,6 +38,11 @@ AT_ONCE = [
     ("ru", ("удали стоматолога", "удали молоко"), ["reminder - стоматолог", "to-do - молоко"]),
     ("zh", ("删除看牙医", "删除牛奶"), ["reminder - 看牙医", "to-do - 牛奶"]),
     ("en", ("delete the milk and the dentist", "delete the first one"), ["reminder - dentist"]),
+    (
+        "en",
+        ("remind me at 3 pm to call Ann", "postpone it to tomorrow at 9"),
+        ["reminder + call Ann @ 2026-11-21 09:00"],
+    ),
     ("zh", ("下午3点提醒我喂猫", "不是，是周一"), ["reminder + 喂猫 @ 2026-11-23 15:00"]),
 ]
 SAID_BACK = [

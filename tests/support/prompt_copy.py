@@ -20,9 +20,13 @@ def copied_prompts(folder: Path) -> Iterator[Path]:
         _spare.pop().rename(folder)
     else:
         shutil.copytree(SHIPPED, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    edition = prompts.edition()
     try:
         yield folder
     finally:
+        if prompts.edition() is not edition:
+            # What was made of the texts since then is made of changed ones.
+            prompts.read_anew()
         _put_right(folder)
         spare = folder.with_name("prompts-put-right")
         folder.rename(spare)

@@ -6,6 +6,7 @@ By convention `list_things` shows the list and needs no parameters; `change_thin
 import re
 from collections.abc import Mapping
 
+from agents.state.message_notes import notes_of
 from app.plugins.standin.patterns import Match
 from app.plugins.standin.situation import Situation, results
 from app.plugins.standin.values import REFERRING, items, number, thing
@@ -50,11 +51,11 @@ def tool_for(now: Situation, match: Match) -> str:
         return tool
     verb, raw = tool.partition("_")[0], next(iter(match.slots.values()))
     alike = [it for it in now.tools if it.startswith(f"{verb}_") and slots <= {*now.tools[it]} and lister(now, it)]
-    alike = sorted(alike, key=lambda it: (thing(it) != now.recent, it != tool)) or [tool]
+    asked = now.asks["tool"] if now.asks and "served" not in notes_of(now.before[-1]) else ""
+    alike = sorted(alike, key=lambda it: (it != asked, thing(it) != now.recent, it != tool)) or [tool]
     listed = [(it, entries_of(now, it)) for it in alike if number(raw, now.words) is None]
     found = (it for it, entries in listed if entries is None or all(refer(raw, entries, now.words).values()))
-    # Without it the list that was shown last says so.
-    return next(found, next((it for it, entries in reversed(listed) if entries), alike[0]))
+    return next(found, alike[0])
 
 
 def numbered(text: str) -> dict[int, str]:

@@ -37,7 +37,9 @@ AT_ONCE = [
     ("en", ("delete the dentist", "delete the milk"), ["reminder - dentist", "to-do - milk"]),
     ("ru", ("удали стоматолога", "удали молоко"), ["reminder - стоматолог", "to-do - молоко"]),
     ("zh", ("删除看牙医", "删除牛奶"), ["reminder - 看牙医", "to-do - 牛奶"]),
-    ("en", ("delete the milk and the dentist", "delete the first one"), ["reminder - dentist"]),
+    ("en", ("delete the milk and the dentist", "the first one"), ["to-do - milk"]),
+    ("en", ("delete the milk and the dentist", "delete the first one"), []),
+    ("en", ("delete the xylophone", "show my reminders", "delete the first one"), ["reminder - dentist"]),
     (
         "en",
         ("remind me at 3 pm to call Ann", "postpone it to tomorrow at 9"),

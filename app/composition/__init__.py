@@ -23,7 +23,8 @@ from agents.hooks import around
 from agents.memory import Memory
 from agents.memory.backend import Backend
 from agents.memory.connection import Tables
-from agents.models import AskModel, ModelRequest, Models
+from agents.models import AskModel, Model, ModelRequest, Models
+from agents.models.local_chat import LocalChat
 from agents.plugin import AroundTurn, Plugin
 from agents.state import SUPERVISOR
 from agents.toolkit.call import AroundToolCall
@@ -52,6 +53,8 @@ from dialogs import Dialog
 from prompts import languages
 
 LOG = logging.getLogger(__name__)
+NO_MODELS = Models(default=Model("none", LocalChat()))
+"""For whatever plays no turn."""
 SUPERVISOR_TOOLS = (current_time, abilities, change_language)
 LEADING = Speaker(name=SUPERVISOR, tools=SUPERVISOR_TOOLS)
 
@@ -121,9 +124,9 @@ async def open_parts(
 ) -> AsyncIterator[Parts]:
     """Open the database, and the parts that need it.
 
-    Without `remote` no remote tool is opened: enough for commands that only read the database. A command that only
-    `reads` works on a database that cannot be written to; its tools, which nobody calls, are not checked. `models`,
-    `speakers` and `backend` take the place of those of the settings and files, `now` that of the clock.
+    Without `remote` no remote tool is opened and no model is needed: enough for commands that play no turn. A command
+    that only `reads` works on a database that cannot be written to; its tools, which nobody calls, are not checked.
+    `models`, `speakers` and `backend` take the place of those of the settings and files, `now` that of the clock.
 
     Raises:
         ConfigError: a setting is wrong.
@@ -133,7 +136,7 @@ async def open_parts(
         everyone, watching = discover_checked(settings, tools=not reads)
     else:
         everyone, watching = speakers, parts_found()[1]
-    models = models or guarded(make_models(settings, everyone), settings.model_failures, settings.model_rest)
+    models = models or guarded(_models(settings, everyone, remote), settings.model_failures, settings.model_rest)
     models = hooked(models, plugins_found())
     backend = backend or backend_of(settings.database_url)
     async with AsyncExitStack() as stack:
@@ -169,6 +172,16 @@ async def _completed(settings: Settings, speakers: Speakers, models: Models) -> 
         for line in (*unfit, *refused, *misfits):
             LOG.warning("%s", line)
         yield everyone
+
+
+def _models(settings: Settings, speakers: Speakers, are_needed: bool) -> Models:
+    try:
+        return make_models(settings, speakers)
+    except ConfigError:
+        if are_needed:
+            raise
+        # What people have said can be shown and deleted while a key is missing.
+        return NO_MODELS
 
 
 def make_models(settings: Settings, speakers: Speakers, override: str | None = None) -> Models:

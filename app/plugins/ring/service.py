@@ -18,8 +18,7 @@ from agents.memory.notices import Due
 from app.assistant import Assistant
 from app.assistant.clocks import Clock, Deliver, Ring, Unreachable
 from app.cli.invocation import tell
-from app.cli.talk import RULES
-from app.composition import open_assistant
+from app.composition import NO_MODELS, open_assistant
 from app.doors.ringing import RingingDoor
 from app.process.exit_codes import TROUBLE
 from app.process.logs import log_on_stderr
@@ -110,7 +109,7 @@ async def ring_for(settings: Settings, lang: str, user: str | None = None) -> in
     log = log_on_stderr(detailed=True, content=settings.log_content, as_json=settings.log_json)
     with log, cancelled_by(signal.SIGTERM, signal.SIGINT):
         # The service asks no model, so none has to be reachable.
-        async with open_assistant(settings, models=settings.models(RULES), remote=False) as assistant:
+        async with open_assistant(settings, models=NO_MODELS, remote=False) as assistant:
             return await _ring(assistant, lang, user)
     return 0
 

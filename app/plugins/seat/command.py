@@ -17,8 +17,7 @@ from agents.language.text.clean import clean, safe_json
 from agents.memory.inbox import TranscriptLine
 from app.assistant.short_term_memory import contents
 from app.cli.invocation import AsJson, OptionalThread, results_alone
-from app.cli.talk import RULES
-from app.composition import open_assistant
+from app.composition import NO_MODELS, open_assistant
 from app.doors.terminal.tty import incoming_lines
 from app.plugins.seat.place import Operator, Seat
 from app.plugins.seat.seats import Seats, take_seat
@@ -63,7 +62,7 @@ async def seat(
         log_on_stderr(detailed=False, content=settings.log_content),
     ):
         # The command asks no model, so none has to be reachable.
-        async with open_assistant(settings, models=settings.models(RULES), remote=False) as assistant:
+        async with open_assistant(settings, models=NO_MODELS, remote=False) as assistant:
             if thread is None or is_list:
                 seats = await assistant.services.get(Seats).all()
                 rows = [safe_json([seat._asdict() for seat in seats])] if as_json else seat_lines(seats, lang)

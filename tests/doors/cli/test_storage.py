@@ -113,3 +113,15 @@ def test_a_terminal_that_shows_ascii_alone(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("APP_LANG", "ru")
     assert main(["threads"]) == 0
     assert b"?" in shown.getvalue()
+
+
+def test_what_was_said_needs_no_model(house: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    """It is shown, exported and deleted while the model's key is missing; a turn names the key."""
+    assert main(["ask", "hello", "--thread", "me"]) == 0
+    monkeypatch.setenv("LLM_MODEL", "openai:gpt-x")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    for command in (["state"], ["history"], ["export"], ["forget", "--yes"]):
+        assert main([*command, "--thread", "me"]) == 0
+    capsys.readouterr()
+    assert main(["ask", "hello"]) == 2
+    assert "OPENAI_API_KEY" in capsys.readouterr().err

@@ -105,16 +105,15 @@ def test_a_write_wants_a_yes_and_is_done_once(
 
 
 def test_a_card_file_goes_first(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    """`edit` writes the card of a remote tool; other commands, which open no service, do not take it for a fault."""
+    """A remote tool may have a card; commands that open no service do not take it for a fault."""
     describe(monkeypatch, "REMOTE_TOOLS", shop("http://127.0.0.1:9"))
-    run(capsys, "tools", "edit", "find_orders", "--lang", "en", "--add-example", "any orders about {word}")
-    assert card_file("find_orders", "en").read_text("utf-8") == "- any orders about {word}\n"
+    card = card_file("find_orders", "en")
+    card.write_text("- any orders about {word}\n", "utf-8")
     examples = json.loads(run(capsys, "tools", "show", "find_orders", "--json")[0])["examples"]
     assert examples["en"] == ["any orders about {word}"]
-    assert (
-        "{nonsense}"
-        in run(capsys, "tools", "edit", "find_orders", "--lang", "en", "--add-example", "{nonsense}", code=2)[1]
-    )
+    card.write_text("- any orders about {nonsense}\n", "utf-8")
+    assert "{nonsense}" in run(capsys, "check", code=2)[0]
+    card.write_text("- any orders about {word}\n", "utf-8")
     run(capsys, "check")
     run(capsys, "threads")
     monkeypatch.delenv("REMOTE_TOOLS")

@@ -175,44 +175,44 @@ class TurnPlayer(TurnDependencies):
         """Answer a message within the hooks of plug-ins, one of which may answer in place of the graph."""
         entry, is_played = request.entry, False
         answers = list[str]()
-        async with AsyncExitStack() as stack:
 
-            def kept(events: Events) -> Events:
-                # The end of a turn closes every generator at once, the innermost one first.
-                stack.push_async_callback(events.aclose)
-                return events
+        def kept(events: Events) -> Events:
+            # The end of a turn closes every generator at once, the innermost one first.
+            stack.push_async_callback(events.aclose)
+            return events
 
-            def play(request: TurnRequest) -> Events:
-                nonlocal is_played
-                is_played, run.context = True, request.context
-                return kept(self._answer(run, request, progress))
+        def play(request: TurnRequest) -> Events:
+            nonlocal is_played
+            is_played, run.context = True, request.context
+            return kept(self._answer(run, request, progress))
 
-            hooks = [lambda request, inner, hook=hook: kept(hook(request, inner)) for hook in self.around_turn]
-            try:
+        hooks = [lambda request, inner, hook=hook: kept(hook(request, inner)) for hook in self.around_turn]
+        try:
+            async with AsyncExitStack() as stack:
                 async for event in around(hooks, play)(request):
                     if not is_played and isinstance(event, Message):
                         answers.append(event.text)
                         run.note_message(event)
                     yield event
-            except DatabaseError:
-                raise
-            except Exception as failure:
-                for event in await self._after_hook(run, request, failure):
-                    yield event
-                return
+        except DatabaseError:
+            raise
+        except Exception as failure:
+            for event in await self._after_hook(run, request, failure):
+                yield event
+            return
         if not is_played:
             # An answer that a crash left half made stays incomplete: no model is asked.
             update = None if progress is Progress.ENDED else request.update or {}
             await self.outcomes.hold(run, entry, update, "\n\n".join(answers))
 
     async def _after_hook(self, run: Run, request: TurnRequest, failure: Exception) -> list[Event]:
-        """Store a turn whose hook has failed; return the last events. Behind the graph's end the answer stays."""
+        """Store a turn whose hook has failed, and return its last events; a stored answer stays. The run is over."""
         entry = request.entry
         if run.closed:
             LOG.error("thread %s: a hook failed behind the end of the turn", entry.thread, exc_info=failure)
             return []
         run.failure = failure
-        if request.update:
+        if request.update and progress_of(entry, await self.states.latest(entry.thread)) is Progress.NEW:
             # The state has heard the message, as when the graph's first step fails.
             await self.graph.aupdate_state(run.config, request.update, as_node=START)
         return await self.outcomes.close(run, entry, request.update)

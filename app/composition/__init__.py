@@ -54,7 +54,7 @@ from prompts import languages
 
 LOG = logging.getLogger(__name__)
 NO_MODELS = Models(default=Model("none", LocalChat()))
-"""For whatever plays no turn."""
+"""The models of a command that plays no turn, and so asks none."""
 SUPERVISOR_TOOLS = (current_time, abilities, change_language)
 LEADING = Speaker(name=SUPERVISOR, tools=SUPERVISOR_TOOLS)
 

@@ -13,6 +13,8 @@ from agents.plugin import Plugin
 from app.plugins.standin import check, dialogs, replies, supervisor
 from app.plugins.standin.situation import Move, situation
 
+PARTS = {"observer": supervisor.observe, "supervisor": supervisor.speak}
+
 
 class RulesModel(LocalChat):
     """A stateless model that answers by rules, from the facts of the prompt and the bound tools alone."""
@@ -22,7 +24,7 @@ class RulesModel(LocalChat):
     def answer(self, messages: list[BaseMessage], tools: Sequence[dict[str, object]]) -> AIMessage:
         """Return the next message in the role that the prompt gives the model."""
         now = situation(messages, tools)
-        move = {"observer": supervisor.observe, "supervisor": supervisor.speak}.get(now.role, dialogs.speak)(now)
+        move = PARTS.get(now.role, dialogs.speak)(now)
         if not move.text and not move.calls and not any(result.seen for result in now.results[-1:]):
             # An empty reply counts as broken, unless the user sees something else.
             move = Move(replies.not_understood(now))

@@ -21,7 +21,8 @@ OPEN = ("text", "texts")
 IDENTIFIERS = ("id", "ids")
 REFERRING = ("number", "numbers")
 """Kinds of values that point at entries of a list, and the names of slots for them."""
-WHEN, NOTE = "when", "note"  # Parameters that take a time in the user's words, and a sentence to be kept.
+WHEN, NOTE = "when", "note"
+"""Parameters that take a time in the user's words, and a sentence to be kept."""
 _UTC = ZoneInfo("UTC")
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=_UTC)
 """A fixed present, so that words name a time on any day; the tools know which times are past."""

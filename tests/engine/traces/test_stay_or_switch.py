@@ -83,7 +83,7 @@ ODD: list[Any] = [
 
 @pytest.mark.parametrize("vote", ODD, ids=repr)
 async def test_whatever_an_observer_does_the_dialog_answers(chat: Chat, vote: Any) -> None:
-    """A vote that is none is a failure, as is an observer that ends as no function should."""
+    """An observer fails if it returns no vote, or if it ends the process or its task."""
 
     async def check(scene: Scene) -> Verdict:
         if isinstance(vote, BaseException):

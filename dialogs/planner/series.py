@@ -21,6 +21,12 @@ def without_next(moment: Moment, now: datetime) -> Moment | None:
     return Moment(following, repeat) if following else None
 
 
+def is_of_last_ring(rung: datetime, upcoming: datetime, now: datetime) -> bool:
+    """Tell whether "I took the pills" means the last ring: it is nearer than the next one, or the only one of today."""
+    today, (rung_day, next_day) = now.date(), (it.astimezone(now.tzinfo).date() for it in (rung, upcoming))
+    return now - rung < upcoming - now or rung_day == today != next_day
+
+
 def at_time(former: Moment, clock: time, now: datetime) -> Moment:
     """Return a repetition of days at another time of day. Raises OverflowError: it does not come again."""
     repeat = _repeat(former)

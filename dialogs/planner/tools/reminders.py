@@ -5,6 +5,7 @@ A reminder's number never changes, and a call that is repeated after a crash fin
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Annotated, Literal
 
 from langchain_core.messages import AIMessage, HumanMessage
@@ -27,7 +28,7 @@ from agents.toolkit.result import Page
 from agents.toolkit.undo import begun
 from dialogs.planner.records import Kind, Reminder, described
 from dialogs.planner.reschedule import in_minutes, is_length, moved, names_no_day, repeats
-from dialogs.planner.series import without_next
+from dialogs.planner.series import is_of_last_ring, without_next
 from dialogs.planner.store import RING
 from dialogs.planner.tools.kept_lists import Kept, Number, Numbers, Text, When, asks, told
 from dialogs.planner.tools.reminder_list import REMINDERS, changed, line_of, live_reminders, stored
@@ -146,22 +147,26 @@ async def skip_reminder(number: Number, runtime: Runtime, when: Day = "") -> str
     """Skip the next time of a repetition, which goes on; or tick a single reminder off as done.
 
     number: as listed.
-    when: the day to skip, in the user's words.
+    when: the day to skip, in the user's words; left out after a ring, nothing is skipped.
     """
-    lang, hidden = runtime.state["lang"], runtime.context.is_shared
+    lang, hidden, now = runtime.state["lang"], runtime.context.is_shared, present(runtime)
     reminder = next((it for it in await live_reminders(runtime) if it.number == number), None)
     if reminder is None and not await begun(runtime, REMINDERS):
         return await REMINDERS.no_such(runtime, [number])
-    behind = without_next(reminder.moment, present(runtime)) if reminder and reminder.rule else None
+    behind = without_next(reminder.moment, now) if reminder and reminder.rule else None
     if reminder is None or behind is None:
         [over] = await REMINDERS.taken_off(runtime, [number])
         line = line_of(Reminder(**over.values), runtime, hidden=hidden)
         return said("reminder_ticked_off", lang, reminder=line)
-    day = period(when, listening(when, lang), present(runtime), await zone_of(runtime)) if when else None
+    zone, upcoming = await zone_of(runtime), reminder.moment.at
+    day = period(when, listening(when, lang), now, zone) if when else None
     if reminder.changed_by != runtime.tool_call_id:
-        if when and not (day and day.start <= reminder.moment.at < day.end):
-            upcoming = worded_instant(reminder.moment.at, lang, present(runtime))
-            raise Refused(said("reminder_skips_next", lang, when=when, next=upcoming))
+        next_time = worded_instant(upcoming, lang, now)
+        if when and not (day and day.start <= upcoming < day.end):
+            raise Refused(said("reminder_skips_next", lang, when=when, next=next_time))
+        rung = datetime.fromtimestamp(reminder.rung_ms / 1000, zone) if reminder.rung_ms else None
+        if rung and not when and is_of_last_ring(rung, upcoming, now.astimezone(zone)):
+            return said("reminder_rang", lang, rang=worded_instant(rung, lang, now), next=next_time)
         reminder = await changed(reminder, runtime, text=reminder.text, moment=behind)
     return said("reminder_set", lang, reminder=line_of(reminder, runtime, hidden=hidden))
 

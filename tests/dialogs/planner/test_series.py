@@ -19,7 +19,7 @@ from app.testing.script import Call
 from dialogs.planner.calendar_file import entries
 from dialogs.planner.records import Reminder, timing
 from dialogs.planner.reschedule import moved, rezoned
-from dialogs.planner.series import without_next
+from dialogs.planner.series import is_of_last_ring, without_next
 from dialogs.planner.store import Reminders
 from tests.dialogs.planner.test_calendar import event, file
 from tests.dialogs.planner.test_kinds import answers
@@ -258,6 +258,43 @@ async def test_what_was_put_off_once_rings_once(friday: Chat) -> None:
     assert await coming(friday, 2) == ["20 Nov 11:00"]
     await friday.says("undo")
     assert await coming(friday, 1, 2) == ["20 Nov 10:00", "21 Nov 10:00"]
+
+
+async def test_what_rang_is_done_and_skips_nothing(friday: Chat) -> None:
+    """The user is told when it rang and when it comes next; with a day that time is skipped."""
+    await answers(friday, [PILLS])
+    async with friday.assistant() as assistant:
+        reminders = assistant.services.get(Reminders)
+        [due] = await reminders.due(2**45, None, "*")
+        await reminders.rang(due)
+    said = await answers(friday, [Call("skip_reminder", {"number": 1})])
+    assert said == ["It rang today at 9 am. The next time, today at 10 am, stays; to skip that one, name its day."]
+    assert await coming(friday, 1, 2) == ["20 Nov 10:00", "21 Nov 10:00"]
+    await answers(friday, [Call("skip_reminder", {"number": 1, "when": "today"})])
+    assert await coming(friday, 1, 2) == ["21 Nov 10:00", "22 Nov 10:00"]
+
+
+@pytest.mark.parametrize(
+    ("now", "rung", "upcoming", "is_of_ring"),
+    [
+        ("20 10:00", "20 09:00", "21 09:00", True),
+        ("20 22:00", "20 09:00", "21 09:00", True),
+        ("21 00:30", "20 09:00", "21 09:00", False),
+        ("21 08:00", "20 09:00", "21 09:00", False),
+        ("20 12:10", "20 12:00", "20 13:00", True),
+        ("20 12:50", "20 12:00", "20 13:00", False),
+        ("18 12:00", "16 09:00", "23 09:00", True),
+        ("22 12:00", "16 09:00", "23 09:00", False),
+    ],
+)
+def test_the_last_ring_is_meant_until_the_next_one_is_near(
+    now: str, rung: str, upcoming: str, is_of_ring: bool
+) -> None:
+    """Before the next ring the next time is meant; on the evening of a ring still the ring."""
+    at, rang, next_one = (
+        datetime.strptime(f"2026-11-{it}", "%Y-%m-%d %H:%M").replace(tzinfo=BERLIN) for it in (now, rung, upcoming)
+    )
+    assert is_of_last_ring(rang, next_one, at) == is_of_ring
 
 
 async def test_the_last_one_is_what_was_told_last(friday: Chat) -> None:

@@ -115,10 +115,12 @@ def is_leave(scene: Scene, *, halts: bool) -> bool:
 
 def is_taken_back(switched: Switch, state: State, speakers: Speakers) -> bool:
     """Tell whether the user takes a switch back; "go on" alone is no complaint if no dialog was left."""
+    if takes_back(state) and _has_just_written(state):
+        # "Undo" means the write, and the message that caused it is wished for no more.
+        return False
     text, lang = state["heard"]["text"] or "", state["lang"]
     if switched["dialog"] == SUPERVISOR:
-        # "Undo" means the write there, if there was one.
-        return says("mistaken", text, lang) and not (takes_back(state) and _has_just_written(state))
+        return says("mistaken", text, lang)
     return switched["dialog"] in speakers.dialogs and says("undo", text, lang)
 
 

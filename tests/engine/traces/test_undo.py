@@ -334,6 +334,16 @@ async def test_a_wrong_switch_takes_back_what_it_wrote(chat: Chat) -> None:
     assert (await belongings(chat))["items"] == {}
 
 
+@pytest.mark.parametrize(("text", "lang"), [("undo", "en"), ("верни обратно", "ru"), ("撤销", "zh")])
+async def test_undo_after_a_switch_that_wrote_means_the_write(chat: Chat, text: str, lang: str) -> None:
+    """No dialog hears the message of that write once more."""
+    chat.expects(supervisor=MEET, profile=["What do you like?"], observer=["planner"], planner=[MILK, "Noted."])
+    await chat.says("let us get acquainted", "please put fresh milk and warm bread on my list", lang=lang)
+    trace = await undone(chat, text, lang=lang)
+    assert trace.endswith(f"planner: {phrase('undo_gone', lang, items='1. milk; 2. bread')}")
+    assert (await belongings(chat))["items"] == {}
+
+
 @pytest.mark.sqlite
 @pytest.mark.parametrize("text", ["go on", "continue", "keep going", "продолжай", "продолжим"])
 async def test_a_bare_continue_takes_nothing_back(chat: Chat, text: str) -> None:

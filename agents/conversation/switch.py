@@ -95,7 +95,7 @@ def leave(change: Change, dialog: Speaker) -> None:
 def is_leave(scene: Scene, *, halts: bool) -> bool:
     """Tell whether words of goodbye can be nothing else: neither an answer to the question, nor an order.
 
-    `halts`: "stop" may be for an activity of the dialog, "never mind" for a question on the screen.
+    `halts`: "stop" may be for an activity of the dialog, "never mind" for its question.
     """
     text, lang, asked = scene.text, scene.lang, last_question(scene.reply or "")
     lists = takes_leave(text, lang)
@@ -156,14 +156,23 @@ def takes_back(state: State) -> bool:
 
 def drops_question(state: State, speakers: Speakers) -> bool:
     """Tell whether "undo" answers a question in words: nothing was written since, and it asks for something."""
-    reply = scene_of(speakers[holder_of(state)], state, speakers).reply or ""
-    question, lang = last_question(reply), state["lang"]
     # "Undo" is a yes to the question whether an old write shall go, and "bring it back" never takes anything away.
     is_settled = (
         state.get("undo_asked") or _has_just_written(state) or is_said("bring_back", state["heard"]["text"] or "")
     )
-    is_offer = any(mentions(idea, question, lang) for idea in ("anything_else", "offering"))
-    return bool(question) and not is_settled and not is_offer
+    return not is_settled and awaits_answer(scene_of(speakers[holder_of(state)], state, speakers))
+
+
+def declines_question(scene: Scene) -> bool:
+    """Tell whether "never mind" may be for the dialog's question alone; "stop" is for the dialog."""
+    text, lang = scene.text, scene.lang
+    return says("cancel", text, lang) and not says("halt", text, lang) and awaits_answer(scene)
+
+
+def awaits_answer(scene: Scene) -> bool:
+    """Tell whether the last reply asks for something, and offers more than any further help."""
+    question = last_question(scene.reply or "")
+    return bool(question) and not any(mentions(idea, question, scene.lang) for idea in ("anything_else", "offering"))
 
 
 def question_dropped(change: Change) -> None:

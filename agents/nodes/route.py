@@ -157,8 +157,9 @@ class Router:
 
     def _is_left(self, change: Change, dialog: Speaker, scene: Scene) -> bool:
         """End the dialog if the user says goodbye to it; tell whether they do."""
-        # A question that was on the screen is left by the same words.
-        halts = dialog.halts or "pending" in change.update or switch.means_last_write(scene.text, change.state)
+        # A question, on the screen or in words, is left by the same words; a form is left as a whole.
+        is_asked = "pending" in change.update or (dialog.form is None and switch.declines_question(scene))
+        halts = dialog.halts or is_asked or switch.means_last_write(scene.text, change.state)
         if is_left := self._insists(change.state) or is_leave(scene, halts=halts):
             switch.leave(change, dialog)
         else:

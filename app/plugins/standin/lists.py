@@ -4,11 +4,11 @@ By convention `list_things` shows the list and needs no parameters; `change_thin
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from agents.state.message_notes import notes_of
 from app.plugins.standin.patterns import Match
-from app.plugins.standin.situation import Situation, results
+from app.plugins.standin.situation import CallResult, Situation, results
 from app.plugins.standin.values import REFERRING, items, number, thing
 from app.plugins.standin.vocabulary import StandinVocabulary
 
@@ -34,14 +34,22 @@ def entries_of(now: Situation, tool: str) -> dict[int, str] | None:
 
 
 def pointed(now: Situation, tool: str, slots: Mapping[str, str], *, recently: bool = False) -> int | None:
-    """Return the number of the entry that "it" means: the only one that the list's last write told (or `recently`)."""
-    pointing, kind = now.words.listed("pointing"), thing(tool)
-    if not any({*now.words.stems(slots[name])} <= pointing for name in {*REFERRING} & slots.keys()):
+    """Return the number of the entry that "it" means: the one that the list's last write told (or `recently`)."""
+    pointing = now.words.listed("pointing")
+    is_meant = any({*now.words.stems(slots[name])} <= pointing for name in {*REFERRING} & slots.keys())
+    return written(now, tool, now.last_results if recently else results(now.before)) if is_meant else None
+
+
+def written(now: Situation, tool: str, told: Sequence[CallResult]) -> int | None:
+    """Return the number of the only entry that the last write to a tool's list told, or that it has added there."""
+    wrote = [it for it in told if not it.failed and now.writes(it.call.name) and thing(it.call.name) == thing(tool)]
+    if not wrote:
         return None
-    told = now.last_results if recently else results(now.before)
-    written = [it for it in told if not it.failed and now.writes(it.call.name) and thing(it.call.name) == kind]
-    numbers = {int(number) for number in _TOLD.findall(written[-1].text if written else "")}
-    return numbers.pop() if len(numbers) == 1 else None
+    added = [value for values in wrote[-1].call.args.values() if isinstance(values, list) for value in values]
+    entries = numbered(wrote[-1].text)
+    places = [it for it in entries if [_name(entries[it], now.words)] == [now.words.key(str(name)) for name in added]]
+    numbers = {int(number) for number in _TOLD.findall(wrote[-1].text)}
+    return max(places, default=numbers.pop() if len(numbers) == 1 else None)
 
 
 def tool_for(now: Situation, match: Match) -> str:
@@ -82,5 +90,9 @@ def _meant(raw: str, listing: Mapping[int, str], words: StandinVocabulary) -> li
         place = max(listing, default=0) if place == -1 else place
         return [place] if place in listing else []
     key, telling = words.key(raw), {*words.stems(raw)} - words.listed("nouns") - words.fillers
-    named = [place for place, entry in listing.items() if words.key(_MARK.sub("", entry)) == key][:1]
+    named = [place for place, entry in listing.items() if _name(entry, words) == key][:1]
     return named or [it for it, entry in listing.items() if telling and telling <= {*words.stems(entry)}]
+
+
+def _name(entry: str, words: StandinVocabulary) -> tuple[str, ...]:
+    return words.key(_MARK.sub("", entry))

@@ -22,7 +22,7 @@ from app.plugins.standin.situation import FILL_FORM, HELP, PROTOCOL, SEARCH, Pla
 from app.plugins.standin.values import IDENTIFIERS, NOTE, OPEN, REFERRING, WHEN, Parameter
 from app.plugins.standin.vocabulary import StandinVocabulary, asking, sentence
 
-CHOOSE, ASK = "choose_", "ask_"
+CHOOSE, ASK, CHANGE = "choose_", "ask_", "change_"
 LOOKUPS = (lists.LIST, CHOOSE, ASK, *PROTOCOL)
 """Name prefixes of tools that look something up for other tools."""
 _SPELLED = re.compile(r"[#№]?(?=[^\s,;!?\"«»“”]*\d)[^\s,.;!?\"«»“”]{3,}")
@@ -256,22 +256,34 @@ def understand(now: Situation) -> Plan:
     elif HELP in now.tools and now.words.asks(now.heard):
         call = PlannedCall(SEARCH, {"queries": [now.heard[:200]]}) if SEARCH in now.tools else None
         plan.calls.append(call or PlannedCall(HELP, {"query": now.heard}))
-    elif (correction := behind_no(now.heard)) != now.heard and values.is_name(correction, now.words):
+    elif (correction := _corrected(now)) != now.heard and values.is_name(correction, now.words):
         _correct(now, plan, correction)
     return plan
 
 
+def _corrected(now: Situation) -> str:
+    """Return the words behind a no of its own ("no, milk") or behind a phrase of correction ("no, I meant milk")."""
+    text = plain(behind_no(now.heard))
+    rest, units = now.words.behind(text, "correcting") or (), now.words.units(text)
+    # "No problem" and "sorry for that" correct nothing.
+    is_phrase = rest and len(units) - len(rest) > 1
+    return text[units[-len(rest)].start :] if is_phrase else text
+
+
 def _correct(now: Situation, plan: Plan, correction: str) -> None:
-    """Repeat the last call with the words after "no" in place of its one open value."""
+    """Put a correction in place of the one open value of the last call, or of the entry that it has made."""
     acted = [it.call for it in now.last_results if not it.failed and it.call.name in now.tools]
     if not (last := next((it for it in reversed(acted) if not it.name.startswith(LOOKUPS)), None)):
         return
-    kinds = now.tools[last.name]
+    kinds, tool = now.tools[last.name], last.name
     named = [name for name in last.args if name in kinds and kinds[name].kind in (*OPEN, *IDENTIFIERS)]
-    # A tool changes an entry of a list by its number.
-    if len(named) == 1 and lists.lister(now, last.name) is None:
-        given = {name: value for name, value in last.args.items() if name not in named}
-        Filler(now, last.name).add(plan, {named[0]: correction}, given)
+    given = {name: value for name, value in last.args.items() if name not in named}
+    if lists.lister(now, tool) is not None:
+        tool = f"{CHANGE}{values.thing(tool)}"
+        number = lists.written(now, tool, now.last_results)
+        named, given = (["text"], {"number": number}) if number and tool in now.tools else ([], {})
+    if len(named) == 1:
+        Filler(now, tool).add(plan, {named[0]: correction}, given)
         plan.unsure = bool(plan.calls)
 
 

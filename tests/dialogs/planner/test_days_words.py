@@ -80,6 +80,8 @@ UNDONE = [
     ("ru", "удали молоко и добавь масло в список", "Список пуст.\nГотово. Ваш список:\n1. масло"),
     ("zh", "删除牛奶再把黄油加到我的清单", "清单是空的。\n好了。你的清单：\n1. 黄油"),
     ("en", "remind me to call mom", "later", "Not done: call mom."),
+    ("en", "remind me to call mom", "never mind", "Not done: call mom."),
+    ("zh", "提醒我给妈妈打电话", "算了", "没有做：给妈妈打电话。"),
     ("ru", "напомни позвонить маме", "потом", "Не сделано: позвонить маме."),
     ("zh", "提醒我给妈妈打电话", "以后", "没有做：给妈妈打电话。"),
     ("en", "remind me to call mom", "add tea to my list", "at 9 tomorrow", "call mom: tomorrow at 9 am"),

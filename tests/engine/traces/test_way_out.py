@@ -261,6 +261,19 @@ async def test_never_mind_leaves_the_question_first(chat: Chat) -> None:
     chat.script.queues.clear()
 
 
+@pytest.mark.parametrize(("text", "lang"), [("never mind", "en"), ("забудь", "ru"), ("算了", "zh")])
+async def test_never_mind_leaves_a_question_in_words_first(chat: Chat, text: str, lang: str) -> None:
+    """The dialog hears it, and can name what it does not do; said again, the dialog ends."""
+    chat.expects(
+        supervisor=[BEGIN], planner=["When shall I remind you?", "No reminder, then."], observer=["no", "stay"]
+    )
+    trace = await chat.says("Plan my week, would you", text, lang=lang)
+    assert trace.endswith("planner: No reminder, then.")
+    chat.script.queues.clear()
+    await chat.says(text, lang=lang)
+    assert await holder(chat) is None
+
+
 async def test_an_empty_model_gives_the_message_to_the_supervisor(chat: Chat) -> None:
     """The first time the user reads why; the second time the supervisor hears what they want."""
     chat.expects(supervisor=[BEGIN, "Milk costs a euro."], planner=[""] * 6)

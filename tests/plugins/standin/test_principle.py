@@ -46,6 +46,13 @@ AT_ONCE = [
         ["reminder + call Ann @ 2026-11-21 09:00"],
     ),
     ("zh", ("下午3点提醒我喂猫", "不是，是周一"), ["reminder + 喂猫 @ 2026-11-23 15:00"]),
+    ("en", ("add tea to my list", "delete it"), []),
+    ("en", ("add tea to my list", "no, coffee", "yes"), ["to-do + coffee"]),
+    ("en", ("add tea to my list", "no, I meant coffee", "yes"), ["to-do + coffee"]),
+    ("en", ("add tea to my list", "no problem", "yes"), ["to-do + tea"]),
+    ("en", ("add tea and jam to my list", "no, coffee", "yes"), ["to-do + jam", "to-do + tea"]),
+    ("ru", ("добавь чай в список", "нет, кофе", "да"), ["to-do + кофе"]),
+    ("zh", ("把茶加到我的清单", "不，咖啡", "是"), ["to-do + 咖啡"]),
 ]
 SAID_BACK = [
     ("en", ("add trip",), "yes", "Put on your list (entries: “trip”)?", ["to-do + trip"]),

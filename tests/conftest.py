@@ -125,6 +125,8 @@ def rankers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         # Rankers of other tools know most of the same examples.
         patch.setattr("agents.language.tool_ranker.ranker.features", cache(features))
         patch.setattr("agents.language.tool_ranker.ranker.reader", phrases_once(read_phrases))
+        # An application that keeps them beside its database would read and write files, and forget the replacements.
+        patch.setattr("app.composition.keep_beside", lambda database: None)
         patch.setattr("agents.toolkit.tool_search.ranker_of", made_once(ranker))
         patch.setattr("agents.nodes.shortcut.Shortcuts", made_once(shortcuts))
         yield

@@ -20,15 +20,17 @@ from agents.memory import Memory
 from agents.plugin import Plugin
 from agents.toolkit.speaker import Silence, Speaker, Speakers
 from agents.toolkit.tool_node import tool_node
-from app.composition import discover, plugins_found
+from app.composition import discover, faults_of, plugins_found
+from app.extensions import shipped
 from app.presentation.text_files import unreadable
-from app.presentation.tool_card import faults
 from observers import Observer
 from tests.support.prompt_copy import SHIPPED, is_unchanged
 
 T = TypeVar("T")
 Find = Callable[..., list[str]]
-"""A function that returns the faults of speakers, like `app.presentation.tool_card.faults`."""
+"""A function that returns the faults of speakers, like `app.composition.faults_of`."""
+FindFiles = Callable[[str, str], dict[Path, Path]]
+"""A function that returns the files of a language that match a glob, like `prompts.files`."""
 
 MakeNode = Callable[..., ToolNode]
 FindDependant = Callable[..., Dependant]
@@ -97,17 +99,33 @@ def compiled(
     return built_once(speakers, observers, saver=memory.saver, store=memory.store, **options)
 
 
-def checked_once(faults: Find) -> Find:
-    """Return a replacement for `faults`: with the shipped prompts it remembers the faults of the same speakers."""
+def checked_once(faults_of: Find) -> Find:
+    """Return a replacement for `faults_of`: with the shipped prompts it remembers the faults of the same speakers."""
 
     @lru_cache(maxsize=8)
-    def found(staff: Cast, languages: tuple[str, ...], complete: bool) -> list[str]:
-        return faults(staff.speakers, languages, complete=complete)
+    def found(staff: Cast, checks: tuple[object, ...], languages: tuple[str, ...], complete: bool) -> list[str]:
+        return faults_of(staff.speakers, complete=complete)
 
-    def finding(speakers: Speakers, languages: Sequence[str], *, complete: bool = True) -> list[str]:
+    def finding(speakers: Speakers, *, complete: bool) -> list[str]:
         if not prompts.EXTENSIONS and is_unchanged(prompts.FOLDER):
-            return [*found(Cast(speakers, {}), tuple(languages), complete)]
-        return faults(speakers, languages, complete=complete)
+            checks = tuple(plugin.check for plugin in plugins_found().values())
+            return [*found(Cast(speakers, {}), checks, tuple(prompts.languages()), complete)]
+        return faults_of(speakers, complete=complete)
+
+    return finding
+
+
+def files_once(files: FindFiles) -> FindFiles:
+    """Return a replacement for `prompts.files` that looks for the same files of the shipped prompts once."""
+    known: dict[object, dict[Path, Path]] = {}
+
+    def finding(lang: str, pattern: str) -> dict[Path, Path]:
+        if not _are_prompts_shipped():
+            return files(lang, pattern)
+        key = lang, pattern, prompts.OFF
+        if key not in known:
+            known[key] = files(lang, pattern)
+        return {**known[key]}
 
     return finding
 
@@ -161,7 +179,9 @@ def _built(staff: Cast, options: tuple[tuple[str, Any], ...]) -> Graph:
 
 def build_once(patch: pytest.MonkeyPatch) -> None:
     """Check the same speakers, and build their graph, once in this process and in those that are forked from it."""
-    patch.setattr("app.composition.faults", checked_once(faults))
+    patch.setattr("app.composition.faults_of", checked_once(faults_of))
+    patch.setattr("prompts.files", files_once(prompts.files))
+    patch.setattr("app.extensions.shipped", cache(shipped))
     patch.setattr("app.presentation.tool_card.unreadable", read_once(unreadable))
     for package in ("dialogs", "observers", "app.extensions"):
         patch.setattr(f"{package}.load_each", loaded_once(load_each))

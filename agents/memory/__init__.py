@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.store.base import Op, Result
 
 from agents.errors import BrokenState, ConfigError, DatabaseError, UnusableDatabase, UsageError
 from agents.memory import feedback, forgettings, gate_log, ledger, notes, notices, store, transcript, undo_log, updates
@@ -19,7 +20,7 @@ from agents.memory.connection import ENGINE, PLAIN, Connection, Driver, Session,
 from agents.memory.digests import KEYED, Digests, key_beside, secret_file
 from agents.memory.feedback import Feedback
 from agents.memory.forgettings import Forgettings
-from agents.memory.inbox import TO
+from agents.memory.inbox import TO, TranscriptLine, storable
 from agents.memory.ledger import Ledger
 from agents.memory.locks import ThreadLocks
 from agents.memory.notes import NoteStore
@@ -126,6 +127,14 @@ class Memory:
     now: Callable[[], float]
     erasers: list[Eraser] = field(default_factory=list)
     """Delete the rows of a thread and its users from the tables of dialogs."""
+
+    async def opening(self, thread: str, reads: Sequence[Op]) -> tuple[list[Result], list[TranscriptLine]]:
+        """Return what a turn begins with, in one trip: the results of the store's `reads`, the thread's last line."""
+
+        def read(session: Session) -> tuple[list[Result], list[TranscriptLine]]:
+            return store.done(reads, session), transcript.last_lines(session, storable(thread), None, limit=1)
+
+        return await self.database.read(read)
 
     async def forget(self, thread: str, *, keeps_people: bool = False) -> bool:
         """Remove every trace of a thread from the database's files; return False if there was none.

@@ -1,13 +1,14 @@
 """A user's settings: the time zone, the language, and the effect of a new message on an answer in progress."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal, Self, get_args
+from typing import Literal, Self, cast, get_args
 from zoneinfo import ZoneInfo, available_timezones
 
-from langgraph.store.base import BaseStore
+from langgraph.store.base import BaseStore, Item, Result, SearchOp
 
 from agents.memory.store import namespace_of
 from prompts import languages
@@ -31,7 +32,17 @@ class Preferences:
     @classmethod
     async def of(cls, store: BaseStore | None, user: str) -> Self:
         """Return the settings of a user as they are stored."""
-        items = await store.asearch(namespace_of(user, "settings")) if store else []
+        return cls.read((await store.abatch([cls.query(user)]))[0] if store else [])
+
+    @staticmethod
+    def query(user: str) -> SearchOp:
+        """Return the search for the settings of a user."""
+        return SearchOp(namespace_of(user, "settings"))
+
+    @classmethod
+    def read(cls, found: Result) -> Self:
+        """Return the settings that a search has found."""
+        items = cast("Sequence[Item]", found)
         values = {item.key: item.value for item in items}
         zone, lang = values.get("zone", {}).get("zone"), values.get("language", {}).get("lang")
         # Stored values are checked like any input: an unknown name could lead anywhere.

@@ -94,12 +94,17 @@ class Store(BaseStore):
         """Do the operations in their order; if one fails, nothing is written."""
         batch = [*ops]
         run = self._connection.write if any(isinstance(op, PutOp) for op in batch) else self._connection.read
-        return await run(lambda database: [_done(op, database) for op in batch])
+        return await run(lambda database: done(batch, database))
 
     async def erase(self, namespace: Namespace) -> int:
         """Delete every item in `namespace` and below it; return how many."""
         sql, values = f"DELETE FROM store WHERE {BELOW}", {"prefix": ".".join(namespace)}
         return await self._connection.write(lambda database: database.execute(sql, values).rowcount)
+
+
+def done(batch: Iterable[Op], database: Session) -> list[Result]:
+    """Do operations in their order, as part of a piece of work with the database."""
+    return [_done(op, database) for op in batch]
 
 
 def _done(op: Op, database: Session) -> Result:

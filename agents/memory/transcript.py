@@ -128,7 +128,8 @@ def _open_entries(database: Session, thread: str) -> list[InboxEntry]:
 
 def _accept(database: Session, entry: InboxEntry) -> InboxEntry:
     values = {**asdict(entry), "received_ms": now_ms()}
-    database.execute(f"{ADD_ENTRY} ON CONFLICT (thread, message_id) DO NOTHING", values)
+    if database.execute(f"{ADD_ENTRY} ON CONFLICT (thread, message_id) DO NOTHING", values).rowcount > 0:
+        return entry
     stored = InboxEntry(*database.execute(f"{ENTRIES} AND message_id = :message_id", values).fetchone())
     if stored.text != entry.text:
         raise UsageError(f"Message {entry.message_id!r} was received before with another text; use a new id.")
@@ -144,7 +145,7 @@ def _close(database: Session, entry: InboxEntry, lines: Sequence[TranscriptLine]
     row, user, text, source, received_ms, first, status, quoted = state
     written: Counter[tuple[str, str, str]] = Counter()
     if status != "open":
-        written.update((line.role, line.speaker, line.text) for line in _lines_of(database, *place))
+        written.update((line.role, line.speaker, line.text) for line in last_lines(database, *place))
     if text is not None:
         metadata = {"source": source, **({"quoted": json.loads(quoted)} if quoted else {})}
         heard = TranscriptLine("user", user, text, entry.turn, entry.message_id, received_ms, metadata)
@@ -173,14 +174,14 @@ def _unpacked(record: str | None, packed: bytes | None) -> str | None:
 
 def append_told(database: Session, thread: str, line: TranscriptLine) -> TranscriptLine:
     """Append an unasked line to the last turn and return it; do nothing if its id exists."""
-    if lines := _lines_of(database, thread, line.message_id, limit=1):
+    if lines := last_lines(database, thread, line.message_id, limit=1):
         return lines[0]
     (turn,) = database.execute("SELECT coalesce(max(turn), 0) FROM transcript WHERE thread = ?", (thread,)).fetchone()
     line = replace(line, turn=turn)
     return replace(line, row=_append(database, thread, line))
 
 
-def _lines_of(
+def last_lines(
     database: Session, thread: str, message_id: str | None, limit: int = sys.maxsize, after: int = 0
 ) -> list[TranscriptLine]:
     """Return the last lines of a thread or of one message behind a row, oldest first."""
@@ -325,7 +326,7 @@ class Transcript:
 
         def restore(database: Session) -> bool:
             is_there = database.execute("SELECT 1 FROM inbox WHERE thread = ?", (thread,)).fetchone()
-            if not adds and (is_there or _lines_of(database, thread, None, limit=1)):
+            if not adds and (is_there or last_lines(database, thread, None, limit=1)):
                 return False
             for entry, lines in rows:
                 if entry:
@@ -356,7 +357,9 @@ class Transcript:
         """Return the lines of a thread or of one message behind a row, oldest first; with `limit` only the last."""
         message = None if message_id is None else storable(message_id)
         most = sys.maxsize if limit is None else limit
-        return await self._connection.read(lambda database: _lines_of(database, storable(thread), message, most, after))
+        return await self._connection.read(
+            lambda database: last_lines(database, storable(thread), message, most, after)
+        )
 
     async def records(self, thread: str, message_id: str | None = None) -> list[tuple[str, str | None, str | None]]:
         """Return id, text and record of a thread's messages, or of one; the record has a line for each try."""

@@ -20,6 +20,7 @@ from agents.models.text_calls import OFFERS, Offer, TextCall, any_of, forms, val
 
 ECHO = 40
 """Characters in a row of our instructions: an answer with so many repeats them."""
+BLOCK = ECHO // 2
 LONGEST_FORMING = 200
 """Characters at the end of a text that are searched for the beginning of a mark."""
 STEP = 2_000
@@ -29,7 +30,11 @@ LONGEST_LINE = 1_000
 MOST_HIDDEN = 1000
 """Characters of a block of our own prompts; a model that goes on after them is not expected to close the block."""
 PROSE = re.compile(r"[\w \t.,;:!?'’\"()–-]*")
-"""Text in which no mark begins within a line, except names of tools and calls that begin with a word."""
+"""Text in which no mark begins within a line, except names of tools and calls that begin with a word.
+
+Most pieces are such text; to look for each of the marks in them would take a turn a millisecond.
+"""
+LINE_STARTS = ("", "\n")
 LINE, NO_PART = r"(?<![^\n])[ \t]*", r"(?<![\w/.=#-])"
 """Patterns before a form: it begins a line; it is not the end of a longer word, path or address."""
 
@@ -57,7 +62,7 @@ class _Marks:
         token = "|".join(f"(?P<{kind}>{form})" for kind, form in (*kinds.items(), ("code", "```|`|\n")))
         token, forming = (form.replace("NAME", f"(?:{any_of(names)})") for form in (token, f"(?:{forming})(?!)"))
         # Only `regex` finds the beginning of a mark; `re` is faster.
-        self.token, self._forming = re.compile(token, re.IGNORECASE), regex.compile(forming, regex.IGNORECASE)
+        self._token, self._forming = re.compile(token, re.IGNORECASE), regex.compile(forming, regex.IGNORECASE)
         self.end = regex.compile(any_of([*self.ends, *table["results"]]), regex.IGNORECASE)
         words = [
             *(name for name in names if "_" in name),
@@ -66,15 +71,26 @@ class _Marks:
         self._beginnings = {word[:size].casefold() for word in words for size in range(1, len(word) + 1)}
         self.thought = re.compile(any_of([closing for _, closing in thinking]), re.IGNORECASE)
 
+    def token(self, text: str, before: str) -> re.Match[str] | None:
+        """Return the first mark of a text, or None; its places are counted from the beginning of `before`."""
+        if "_" in text or not PROSE.fullmatch(text):
+            return self._token.search(before + text, len(before))
+        return self._token.match(before + text, len(before)) if before in LINE_STARTS else None
+
     def forming(self, text: str, before: str = "") -> int:
         """Return how many characters at the end of a text may become a mark; `before` is the text before it."""
-        # Most pieces are prose in the middle of a line; to look for each of the marks would take a turn a millisecond.
-        is_prose = before not in ("", "\n") and PROSE.fullmatch(text)
-        if is_prose and re.split(r"[^\w-]", text)[-1].casefold() not in self._beginnings:
-            return 0
         start = max(len(before), len(before + text) - LONGEST_FORMING)
-        begun = self._forming.search(before + text, start, partial=True)
+        if not PROSE.fullmatch(text) or self._ends_in_beginning(text):
+            begun = self._forming.search(before + text, start, partial=True)
+        elif before in LINE_STARTS and start == len(before):
+            begun = self._forming.match(before + text, start, partial=True)
+        else:
+            begun = None
         return len(before + text) - begun.start() if begun else 0
+
+    def _ends_in_beginning(self, text: str) -> bool:
+        """Tell whether the last word of a text may become a name of a tool, or a call that begins with a word."""
+        return re.split(r"[^\w-]", text[-LONGEST_FORMING:])[-1].casefold() in self._beginnings
 
 
 _marks = lru_cache(maxsize=OFFERS)(_Marks)
@@ -149,7 +165,7 @@ class AnswerText:
             if forming is None:
                 forming = 0 if is_last else self._marks.forming(self._buffer, before)
             ready = len(self._buffer) - forming
-            token = self._marks.token.search(before + self._buffer, len(before))
+            token = self._marks.token(self._buffer, before)
             if token is None or token.start() - len(before) >= ready:
                 shown.append(self._show(ready))
                 break
@@ -256,11 +272,20 @@ class AnswerText:
         text = taken if text is None else text
         text = text if self.answer else text.lstrip()
         self.answer += text
-        last = len(self.answer)
-        ends = range(max(ECHO, last - len(text) + 1), last + 1) if self._instructions else ()
-        if any(self.answer[end - ECHO : end].casefold() in self._instructions for end in ends):
+        if self._instructions and self._has_echo(len(text)):
             raise GarbledReply("it repeats its instructions")
         return text
+
+    def _has_echo(self, size: int) -> bool:
+        """Tell whether the last `size` characters of the answer end a part of our instructions."""
+        last = len(self.answer)
+        first = max(0, last - size + 1 - ECHO)
+        # Each echo holds one of these blocks; most answers have none.
+        blocks = range(-(-first // BLOCK) * BLOCK, last - BLOCK + 1, BLOCK)
+        if not any(self.answer[start : start + BLOCK].casefold() in self._instructions for start in blocks):
+            return False
+        echoes = range(first, last - ECHO + 1)
+        return any(self.answer[start : start + ECHO].casefold() in self._instructions for start in echoes)
 
 
 def answer_in(text: str, offer: Offer | None = None) -> str:

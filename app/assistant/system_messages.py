@@ -2,7 +2,7 @@
 
 from typing import Annotated, Self
 
-from langgraph.store.base import BaseStore
+from langgraph.store.base import BaseStore, GetOp, Item, Result
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from agents.memory.inbox import storable
@@ -34,9 +34,18 @@ class SystemMessages(BaseModel):
     @classmethod
     async def of(cls, store: BaseStore, thread: str) -> Self:
         """Return the stored messages of a thread; a damaged item counts as missing."""
-        item = await store.aget(namespace_of_thread(thread, KIND), KEY)
+        return cls.read((await store.abatch([cls.query(thread)]))[0])
+
+    @staticmethod
+    def query(thread: str) -> GetOp:
+        """Return the reading of a thread's messages from the store."""
+        return GetOp(namespace_of_thread(thread, KIND), KEY)
+
+    @classmethod
+    def read(cls, found: Result) -> Self:
+        """Return the messages that the store holds."""
         try:
-            return cls.model_validate(item.value if item else {})
+            return cls.model_validate(found.value if isinstance(found, Item) else {})
         except ValidationError:
             return cls()
 

@@ -11,6 +11,7 @@ from typing import cast
 from zoneinfo import ZoneInfo
 
 from langgraph.graph import START
+from langgraph.store.base import Op
 from langgraph.types import StateSnapshot
 
 from agents.conversation.changes import Update
@@ -139,14 +140,15 @@ class TurnPlayer(TurnDependencies):
                 yield sequencer(event, entry.turn)
             return
         begun, progress = time.perf_counter(), progress_of(entry, snapshot)
-        preferences = await Preferences.of(self.memory.store, entry.user)
-        context = await self._context(entry, turn, snapshot, preferences)
+        reads = list[Op]([Preferences.query(entry.user), SystemMessages.query(entry.thread)])
+        [settings, given], lines = await self.memory.opening(entry.thread, reads)
+        preferences = Preferences.read(settings)
+        context = await self._context(entry, turn, snapshot, preferences, SystemMessages.read(given).texts)
         run = Run(self.graph, context, snapshot, is_resumed=progress in RESUMED)
         self._runs[entry.thread] = run
         try:
             update, remarks = None, list[Notice]()
             if progress is Progress.NEW:
-                lines = await self.memory.transcript.lines(entry.thread, limit=1)
                 update = await self._update(entry, snapshot, turn, context, preferences.lang, lines)
                 may_be_left = lines and (
                     lines[0].metadata.get("interrupted") or lines[0].metadata.get("source") in TOLD
@@ -280,7 +282,12 @@ class TurnPlayer(TurnDependencies):
         return [_start(entry), *images, *_as_shown([*map(message_of, answers)], state, entry), _end(state)]
 
     async def _context(
-        self, entry: InboxEntry, turn: Turn, snapshot: StateSnapshot, preferences: Preferences
+        self,
+        entry: InboxEntry,
+        turn: Turn,
+        snapshot: StateSnapshot,
+        preferences: Preferences,
+        system_messages: Sequence[str],
     ) -> Context:
         written = [task.result.get("votes") for task in snapshot.tasks if task.result]
         votes_before_crash = [votes for votes in written if isinstance(votes, list)]
@@ -295,7 +302,7 @@ class TurnPlayer(TurnDependencies):
             ballot=Ballot(read_votes(vote for vote in chain.from_iterable(votes_before_crash) if vote)),
             contents=turn.contents if turn.id == entry.message_id else Contents(),
             client_tools=client_tools(turn.tools, self.tool_names) if turn.id == entry.message_id else {},
-            system_messages=(await SystemMessages.of(self.memory.store, entry.thread)).texts,
+            system_messages=system_messages,
             spent=await self.budget(entry.user, zone),
         )
 

@@ -11,5 +11,5 @@ from tests.support.trips import costs, noted
 async def test_an_ordinary_turn_goes_seldom_to_its_file(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its message is stored when it comes; state, transcript and outcome are stored together at the end."""
     found = await costs(database, noted(Connection, monkeypatch))
-    assert found["go on"] == (9, 22, 3)
-    assert found["put milk"] == (18, 44, 8)
+    assert found["go on"] == (7, 21, 3)
+    assert found["put milk"] == (16, 43, 8)

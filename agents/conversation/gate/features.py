@@ -40,6 +40,8 @@ def asks(reply: str) -> bool:
 
 def last_question(reply: str) -> str:
     """Return the last sentence of a reply that asks; empty if none does."""
+    if {"?", "？"}.isdisjoint(reply):
+        return ""
     unquoted = _QUOTED.sub(lambda quoted: re.sub("[?？]", "-", quoted[0]), reply)
     question = next((it for it in reversed(_SENTENCE.split(unquoted)) if {"?", "？"} & {*it}), "")
     start = unquoted.rfind(question)

@@ -160,6 +160,8 @@ def _listed(words: Vocabulary, name: str) -> frozenset[str]:
     return frozenset(stem for phrase in words.phrases(name) for stem in words.stems(phrase))
 
 
+# The gate, the switch and the route ask this of the same message.
+@lru_cache(maxsize=100)
 def listening(text: str, lang: str) -> str:
     """Return the language of a text: the conversation's, unless the letters are plainly of another one.
 

@@ -4,6 +4,8 @@ Every text is read whole, and cut in two at each of its characters.
 """
 
 import json
+import random
+import re
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
@@ -11,8 +13,8 @@ from contextlib import suppress
 import pytest
 
 from agents.errors import GarbledReply
-from agents.models import ToolSchema
-from agents.models.answer import AnswerText
+from agents.models import ToolSchema, answer
+from agents.models.answer import BLOCK, ECHO, AnswerText
 from agents.models.text_calls import Offer, TextCall, forms
 
 ADD, TIME = "add_todos", "current_time"
@@ -322,6 +324,36 @@ def test_instructions_are_not_repeated() -> None:
     assert outcome(f"Sure. {line}", instructions=line) is None
     assert outcome(line.upper(), instructions=line) is None
     assert outcome("I ask one question at a time.", instructions=line) == ("I ask one question at a time.", [])
+
+
+@pytest.mark.parametrize("place", [*range(BLOCK + 1), 3 * BLOCK])
+def test_a_repetition_is_found_wherever_it_begins(place: int) -> None:
+    """As many characters as count are enough, and one fewer is not."""
+    line = "Ask one question at a time, and never what the conversation or a tool already tells."
+    assert read("x" * place + line[4 : 4 + ECHO], "", line) is None
+    assert read("x" * place + line[4 : 3 + ECHO], "", line)
+
+
+def test_plain_words_are_read_as_any_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text without a sign of a mark is searched where a mark may begin, and nothing in it is missed."""
+    chance = random.Random(1)
+    parts = [
+        "Action:",
+        "Action Input:",
+        "Thought: ",
+        "Final Answer: ",
+        f"{TIME}()",
+        ADD,
+        "add",
+        "_",
+        " (",
+        "Tool: ",
+        " ",
+    ]
+    texts = ["".join(chance.choices(parts, k=5)) for _ in range(60)]
+    found = [outcome(text) for text in texts]
+    monkeypatch.setattr(answer, "PROSE", re.compile("(?!)"))
+    assert found == [outcome(text) for text in texts]
 
 
 def test_a_call_that_was_cut_leaves_the_words_before_it() -> None:

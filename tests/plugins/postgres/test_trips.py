@@ -13,5 +13,5 @@ async def test_an_ordinary_turn_goes_seldom_to_its_server(
 ) -> None:
     """It makes the same trips and transactions as with a file."""
     found = await costs(postgres_server.fresh(), noted(LeasedConnection, monkeypatch))
-    assert found["go on"] == (9, 22, 3)
-    assert found["put milk"] == (18, 44, 8)
+    assert found["go on"] == (7, 21, 3)
+    assert found["put milk"] == (16, 43, 8)

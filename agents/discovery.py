@@ -1,17 +1,22 @@
 """Files that define one thing each, called by the name of the file."""
 
 import importlib
+import os
 import pkgutil
+import sys
 import sysconfig
 import traceback
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
 import prompts
-from agents.errors import ContractError
+from agents.errors import ContractError, DialogSupervisorError
+from agents.foreign import Escaped, contained
 
 Kind = TypeVar("Kind")
 ROOT = Path(__file__).parents[1]
@@ -29,7 +34,12 @@ def load_each(
         ContractError: a file cannot be loaded, defines none of this kind, or one that breaks a rule.
     """
     variable, place, values = kind.__name__.lower(), package.replace(".", "/"), dict[str, Kind]()
-    for name in sorted({module.name for module in pkgutil.iter_modules(path)}.difference(off)):
+    folders = [*path]
+    if hidden := next(filter(None, map(_hidden, folders)), None):
+        raise ContractError(
+            f"{place}/{hidden}.py is never read, since {place}/{hidden}/ has its name: rename one of them"
+        )
+    for name in sorted({module.name for module in pkgutil.iter_modules(folders)}.difference(off)):
         if not name.isidentifier():
             raise ContractError(f"{place}/{name}.py: {name!r} is no name: write letters, digits and _")
         value = getattr(load(f"{package}.{name}"), variable, None)
@@ -42,6 +52,17 @@ def load_each(
     return values
 
 
+@cache
+def _hidden(folder: str) -> str:
+    """Return the place of a module that a package of the same name hides, below a folder; empty without one."""
+    for inside, packages, files in os.walk(folder):
+        for name in {f"{name}.py" for name in packages}.intersection(files):
+            module = Path(inside, name).with_suffix("")
+            if (module / "__init__.py").is_file():
+                return module.relative_to(folder).as_posix()
+    return ""
+
+
 def load(module: str) -> ModuleType:
     """Import a module of ours. Raises ContractError: it cannot be loaded."""
     try:
@@ -49,7 +70,7 @@ def load(module: str) -> ModuleType:
     except ContractError as broken:
         raise ContractError(f"{module.replace('.', '/')}.py: {broken}") from broken
     except (Exception, SystemExit) as broken:
-        raise ContractError(_where(broken, module)) from broken
+        raise ContractError(_line(broken, module, *_imported_at(broken))) from broken
 
 
 def _mistyped(definition: object) -> str:
@@ -63,14 +84,36 @@ def _mistyped(definition: object) -> str:
     return ""
 
 
-def _where(broken: BaseException, module: str) -> str:
-    """Return one line: the place and the fault of a module, or of one that it imports."""
+@contextmanager
+def code_of(module: str) -> Iterator[None]:
+    """Name the place in a module of ours, or in its folder, whose code fails. Raises ContractError."""
+    try:
+        with contained():
+            yield
+    except (DialogSupervisorError, prompts.PromptError):
+        raise
+    except Exception as failure:
+        broken = failure.__cause__ if isinstance(failure, Escaped) and failure.__cause__ else failure
+        source = getattr(sys.modules.get(module), "__file__", None) or "-"
+        own = source.removesuffix("__init__.py")
+        places = [it for it in traceback.extract_tb(broken.__traceback__) if it.filename.startswith(own)]
+        file, line = (places[-1].filename, places[-1].lineno) if places else ("", None)
+        raise ContractError(_line(broken, module, file, line)) from broken
+
+
+def _imported_at(broken: BaseException) -> tuple[str, int | None]:
+    """Return the file and the line of ours that could not be loaded."""
+    if isinstance(broken, SyntaxError) and broken.filename:
+        return broken.filename, broken.lineno
     # Frames of libraries come after the last line of ours.
     places = [frame for frame in traceback.extract_tb(broken.__traceback__) if frame.name == "<module>"]
     ours = [(frame.filename, frame.lineno) for frame in places if not frame.filename.startswith(LIBRARIES)]
-    (file, line), problem = ours[-1] if ours else ("", None), str(broken)
-    if isinstance(broken, SyntaxError) and broken.filename:
-        file, line, problem = broken.filename, broken.lineno, broken.msg
+    return ours[-1] if ours else ("", None)
+
+
+def _line(broken: BaseException, module: str, file: str, line: int | None) -> str:
+    """Return one line: the place and the fault of a module, or of one that it imports."""
+    problem = broken.msg if isinstance(broken, SyntaxError) else str(broken)
     roots = (ROOT, *(root.parent for root in prompts.EXTENSIONS))
     root = next((root for root in roots if file and Path(file).is_relative_to(root)), None)
     name = Path(file).relative_to(root).as_posix() if root else f"{module.replace('.', '/')}.py"

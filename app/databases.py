@@ -5,10 +5,11 @@ from collections.abc import Callable
 from functools import partial
 
 import prompts
+from agents.discovery import code_of
 from agents.errors import ConfigError
 from agents.memory import PREFIX, database_path
 from agents.memory.backend import PLAIN_START, Backend, SqliteBackend, start_of
-from app.extensions import plugins
+from app.extensions import module_of, plugins
 from app.settings import read, values_set
 
 KEY = re.compile(r"DATABASE_(?:\w+_)?KEY")
@@ -26,13 +27,15 @@ def backend_of(url: str) -> Backend:
     is_plain = url.startswith(PREFIX) and start_of(database_path(url)) in (b"", PLAIN_START)
     if is_plain and not prompts.EXTENSIONS and not any(map(KEY.fullmatch, values_set())):
         return SqliteBackend(url)
-    brought = [plugin for plugin in plugins().values() if plugin.storage]
-    names = {name.upper() for plugin in brought if plugin.settings for name in plugin.settings.model_fields}
+    brought = {name: plugin for name, plugin in plugins().items() if plugin.storage}
+    names = {name.upper() for plugin in brought.values() if plugin.settings for name in plugin.settings.model_fields}
     # The plug-in may be left out, or its folder deleted.
     if keys := sorted(name for name in values_set().keys() - names if KEY.fullmatch(name)):
         raise ConfigError(f"{keys[0]} is set, and no plug-in encrypts by it (see PLUGINS); take it away, or add one")
-    kinds = dict[str, Callable[[str], Backend]]()
-    for plugin in brought:
+    kinds = dict[str, tuple[str, Callable[[str], Backend]]]()
+    for name, plugin in brought.items():
         settings = read(plugin.settings) if plugin.settings else None
-        kinds |= {scheme: partial(make, settings) for scheme, make in plugin.storage.items()}
-    return kinds.get(url.partition(":")[0], SqliteBackend)(url)
+        kinds |= {scheme: (name, partial(make, settings)) for scheme, make in plugin.storage.items()}
+    name, make = kinds.get(url.partition(":")[0], ("", SqliteBackend))
+    with code_of(module_of(name)):
+        return make(url)

@@ -3,6 +3,7 @@
 import importlib
 import os
 import pkgutil
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib.metadata import entry_points
@@ -78,6 +79,11 @@ def plugins() -> dict[str, Plugin]:
 def uninstalled() -> dict[str, str]:
     """Return the install command of each plug-in that is off for want of its packages. Raises as `plugins`."""
     return {name: how for name, plugin in _loaded().items() if (how := lacking(plugin))}
+
+
+def module_of(name: str) -> str:
+    """Return the module that defines a loaded plug-in or dialog."""
+    return next((module for module in (f"{PLUGINS}.{name}", f"dialogs.{name}") if module in sys.modules), "")
 
 
 def _loaded() -> dict[str, Plugin]:

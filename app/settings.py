@@ -16,13 +16,14 @@ from pydantic import AfterValidator, AnyHttpUrl, Field, SecretStr, ValidationErr
 from pydantic_settings import BaseSettings, NoDecode
 
 import prompts
+from agents.discovery import code_of
 from agents.errors import ConfigError
 from agents.memory.checkpointer import KEPT_TURNS
 from agents.models import Models
 from agents.models.factory import LOCAL, Address, Endpoint, Parameters, make_models
 from agents.state.limits import Limits
 from agents.state.message_notes import Forwarding
-from app.extensions import Extensions, explained, plugins, use, written
+from app.extensions import Extensions, explained, module_of, plugins, use, written
 from app.prices import Price, read_prices
 from app.process.files import read_env
 from app.security.api_keys import Key, read_keys
@@ -31,6 +32,7 @@ from prompts import FALLBACK, languages
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
+    from agents.plugin import Plugin
     from agents.toolkit.speaker import Silence
 
 Kind = TypeVar("Kind", bound=BaseSettings)
@@ -292,6 +294,10 @@ def _share(*beginnings: str) -> None:
 
 def _rules() -> "Callable[[], BaseChatModel] | None":
     """Return the maker of a plug-in's model that needs no key; None if no plug-in brings one."""
-    brought = ((plugin, plugin.models[LOCAL]) for plugin in plugins().values() if LOCAL in plugin.models)
-    plugin, make = next(brought, (None, None))
-    return partial(make, plugin.settings() if plugin.settings else None) if plugin and make else None
+    name, plugin = next(((name, plugin) for name, plugin in plugins().items() if LOCAL in plugin.models), ("", None))
+    return partial(_made, name, plugin) if plugin else None
+
+
+def _made(name: str, plugin: "Plugin") -> "BaseChatModel":
+    with code_of(module_of(name)):
+        return plugin.models[LOCAL](plugin.settings and plugin.settings())

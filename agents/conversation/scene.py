@@ -11,6 +11,8 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMes
 from langgraph.store.base import BaseStore
 
 from agents.errors import ContractError
+from agents.foreign import contained
+from agents.language.text.clean import whole
 from agents.memory.store import namespace_of
 from agents.state import State, form_of, messages_of
 from agents.state.citations import uncited
@@ -71,8 +73,9 @@ class Scene:
     async def remember(self, kind: str, key: str, value: dict[str, object]) -> None:
         """Store a fact about the user in long-term memory."""
         if self.store is not None:
-            await self.enter(kind, key, value)
-            await self.store.aput(namespace_of(self.user, kind), key, value)
+            kept = whole(value)
+            await self.enter(kind, key, kept)
+            await self.store.aput(namespace_of(self.user, kind), key, kept)
 
 
 Check = Callable[[Scene], Awaitable[Verdict]]
@@ -106,7 +109,8 @@ class Observer:
 def _holds(when: Callable[[Scene], bool], scene: Scene) -> bool:
     """Return the outcome of a test; an observer whose test fails has nothing to say."""
     try:
-        return bool(when(scene))
+        with contained():
+            return bool(when(scene))
     except Exception as failure:
         LOG.warning("%s: the test of an observer failed: %s", when.__module__, type(failure).__name__)
         return False

@@ -14,6 +14,8 @@ from langchain_core.messages.content import TextContentBlock
 
 from agents.errors import BrokenReply, GarbledReply, ModelUnavailable, Overflow, Trouble, UselessReply
 from agents.events import RETRY, Error, Event, ModelEnd, ModelStart, ModelThinking, Replied
+from agents.foreign import contained
+from agents.language.text.clean import whole
 from agents.models import Model, ModelRequest, ToolSchema
 from agents.models.answer import ECHO, AnswerText
 from agents.models.attempts import RETRIED_FOR
@@ -106,7 +108,11 @@ async def _hooked(
         return await _first_sound(chain, request.messages, request.tools, listener)
 
     role = listener.role or listener.speaker
-    return await hook(ModelRequest(listener.speaker, role, listener.thread, chain[0].name, messages, tools), ask_models)
+    request = ModelRequest(listener.speaker, role, listener.thread, chain[0].name, messages, tools)
+    with contained():
+        message = await hook(request, ask_models)
+    # A hook may write what no database and no door takes.
+    return message.model_copy(update={"content": whole(message.content), "tool_calls": whole(message.tool_calls)})
 
 
 async def _first_sound(

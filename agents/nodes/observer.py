@@ -17,7 +17,9 @@ from agents.conversation.handover import LONGEST_BRIEF
 from agents.conversation.prompt import Prompting
 from agents.conversation.scene import Check, Scene, scene_of
 from agents.events import Observed
+from agents.foreign import contained
 from agents.language.identifiers import masked
+from agents.language.text.clean import whole
 from agents.memory.undo_log import ToolWrite
 from agents.models import ToolSchema
 from agents.models.reply import Listener, reply
@@ -51,19 +53,17 @@ class ObserverNode:
         scene = replace(scene, user=context.user, store=runtime.store, ask=ask, enter=enter)
         try:
             async with asyncio.timeout(context.models.chain("observer")[0].aside_seconds):
-                verdict = await self.check(scene)
+                with contained():
+                    verdict = await self.check(scene)
                 if misses and verdict == STAY:
                     verdict = Verdict(reason=because("no_word"))
                 if verdict.kind == "person" and (takeover := context.services.find(Takeover)):
                     # Before the vote counts, so that no kill loses the call.
                     await takeover.observe(context.thread, context.user, scene.lang, verdict.reason)
             verdict = _counted(verdict, dialog, speakers)
+            verdict = replace(verdict, reason=whole(verdict.reason))
             observed = self._observed(verdict)
-        except (Exception, asyncio.CancelledError, SystemExit) as failure:
-            task = asyncio.current_task()
-            if isinstance(failure, asyncio.CancelledError) and task and task.cancelling():
-                # The turn is stopped, not a task within the check.
-                raise
+        except Exception as failure:
             cause = type(failure).__name__
             LOG.warning("thread %s: observer %s failed: %s", context.thread, self.name, cause)
             verdict = Verdict(reason=because("observer_failed", cause=cause))

@@ -21,6 +21,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest, ToolInvocationError
 from agents.errors import ContractError
 from agents.events import PrivateMessage
 from agents.events.views import MOST_ENTRIES, Notice
+from agents.foreign import contained
 from agents.hooks import around
 from agents.language.identifiers import AliasError
 from agents.language.text.clean import whole
@@ -97,6 +98,7 @@ class ToolPolicies:
             wording,
             interrupts,
             write_once,
+            containment,
             *self.hooks,
         )
 
@@ -190,11 +192,7 @@ async def trouble(request: ToolCallRequest, handler: Execute) -> ToolReply:
         unfit = (f"{label}: {reason_of(it, lang)}" for label, it in zip(labels, details, strict=True))
         reply.additional_kwargs |= notes(unfit="; ".join(dict.fromkeys(unfit)))
         return reply
-    except (Exception, asyncio.CancelledError) as failure:
-        task = asyncio.current_task()
-        if isinstance(failure, asyncio.CancelledError) and task and task.cancelling():
-            # The turn is stopped, not a task within the tool.
-            raise
+    except Exception:
         LOG.exception("tool %s failed", name)
         return _trouble(request, "failed", failed(_tool(request), lang))
 
@@ -285,6 +283,12 @@ async def write_once(request: ToolCallRequest, handler: Execute) -> ToolReply:
     call = RunningCall(request, handler)
     call.context.stop_request.is_needed |= call.traits.irreversible
     return (await run_once(call)).reply()
+
+
+async def containment(request: ToolCallRequest, handler: Execute) -> ToolReply:
+    """Let a tool or a hook raise nothing that is no exception, such as `SystemExit`."""
+    with contained():
+        return await handler(request)
 
 
 def _context(request: ToolCallRequest) -> Context:

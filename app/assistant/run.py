@@ -11,6 +11,7 @@ from langgraph.types import StateSnapshot
 from agents import events
 from agents.conversation.changes import Update
 from agents.events.views import Notice
+from agents.foreign import contained
 from agents.graph import Graph
 from agents.memory.checkpointer import ENDING, READ, Step
 from agents.memory.gate_log import GateOutcome, Logged
@@ -130,7 +131,8 @@ class Run:
                     yield event
             await asyncio.wait([self._task])
             if not self.stopped:
-                self._task.result()
+                with contained():
+                    self._task.result()
         except Exception as failure:
             self.failure = failure
         finally:

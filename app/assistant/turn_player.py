@@ -19,8 +19,10 @@ from agents.conversation.persons import lang_of, others_in, seen_by
 from agents.errors import DatabaseError
 from agents.events import REBUILT, Error, Event, Forgetting, Images, Message, ModelEnd, TurnEnd, TurnStart
 from agents.events.views import Notice
+from agents.foreign import contained
 from agents.graph import Graph
 from agents.hooks import around
+from agents.language.text.clean import whole
 from agents.memory import Memory
 from agents.memory.inbox import TOLD, InboxEntry, TranscriptLine
 from agents.memory.notices import NoticeSource
@@ -190,12 +192,14 @@ class TurnPlayer(TurnDependencies):
 
         hooks = [lambda request, inner, hook=hook: kept(hook(request, inner)) for hook in self.around_turn]
         try:
-            async with AsyncExitStack() as stack:
-                async for event in around(hooks, play)(request):
-                    if not is_played and isinstance(event, Message):
-                        answers.append(event.text)
-                        run.note_message(event)
-                    yield event
+            with contained():
+                async with AsyncExitStack() as stack:
+                    async for event in around(hooks, play)(request):
+                        shown = _whole(event) if hooks else event
+                        if not is_played and isinstance(shown, Message):
+                            answers.append(shown.text)
+                            run.note_message(shown)
+                        yield shown
         except DatabaseError:
             raise
         except Exception as failure:
@@ -364,3 +368,9 @@ def _start(entry: InboxEntry) -> TurnStart:
 def _end(state: State) -> TurnEnd:
     holder = state.get("dialog")
     return TurnEnd(is_active=holder is None, dialog=holder, waiting=bool(state.get("pending")))
+
+
+def _whole(event: Event) -> Event:
+    """Return an event of a hook with texts that every door and database takes."""
+    texts = {name: whole(text) for name, text in vars(event).items() if isinstance(text, str) and not text.isascii()}
+    return event.model_copy(update=texts) if texts else event

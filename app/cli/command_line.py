@@ -19,6 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from agents.command_line import CommandResult
+from agents.discovery import load
 from agents.errors import BrokenState, DatabaseError, UnusableDatabase, UsageError
 from agents.language.text.clean import clean, safe_json
 from app.cli.invocation import Invocation, options_of, results_alone
@@ -93,7 +94,7 @@ def application(name: str = "") -> TyperGroup:
             every.command(command)(getattr(module, f"{function}_" if iskeyword(function) else function))
     plug_ins = {} if name in MODULE_OF and name != OPEN else _plugin_commands().brought()
     for part in (plugin.command_line for plugin in plug_ins.values() if plugin.command_line):
-        every.add_typer(import_module(part).command_line if isinstance(part, str) else part)
+        every.add_typer(load(part).command_line if isinstance(part, str) else part)
     group = get_command(every)
     assert isinstance(group, TyperGroup)
     _finish(group, options_of(_prepared))

@@ -129,8 +129,9 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
     problems += [*misspelt([Settings, *kinds]), *unread([Settings, *kinds])]
     problems += unanswered(speakers, plugins())
     # Settings that cannot be read are noted above.
-    complete = complete or not (problems or openers(plugins_found()))
-    problems += faults_of(speakers, complete=complete)
+    with _noting(problems):
+        complete = complete or not (problems or openers(plugins_found()))
+        problems += faults_of(speakers, complete=complete)
     tools = {tool.name: tool for speaker in speakers for tool in speaker.tools}
     return {
         "dialogs": [_dialog(dialog) for dialog in speakers.dialogs.values()],
@@ -148,7 +149,7 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
 def _noting(problems: list[str]) -> Iterator[None]:
     try:
         yield
-    except ConfigError as wrong:
+    except (ConfigError, ContractError) as wrong:
         problems.append(str(wrong))
 
 

@@ -3,9 +3,10 @@
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
+from types import TracebackType
 from typing import cast
 
 from langchain_core.messages import AIMessage
@@ -17,7 +18,9 @@ import dialogs
 import observers
 import prompts
 from agents.conversation.gate import Thresholds, trained_gate, weights
+from agents.discovery import code_of
 from agents.errors import ConfigError, ContractError, UsageError
+from agents.foreign import contain_tasks, contained
 from agents.graph import build_graph
 from agents.hooks import around
 from agents.memory import Memory
@@ -45,7 +48,7 @@ from app.composition.served_tools import as_accepted, openers, tried, with_serve
 from app.composition.supervisor_tools import abilities, change_language, current_time
 from app.composition.windows import fitting
 from app.databases import backend_of
-from app.extensions import plugins
+from app.extensions import module_of, plugins
 from app.presentation.tool_card import cards, faults
 from app.security.permissions import Permissions
 from app.settings import Settings, misspelt, read, unread, use_extensions
@@ -272,7 +275,8 @@ def equipped(speakers: Speakers, plug_ins: Mapping[str, Plugin], watching: Colle
     """
     tools, names = list[BaseTool](), list[str]()
     for name, plugin in plug_ins.items():
-        own = plugin.tools(plugin.settings and read(plugin.settings)) if callable(plugin.tools) else plugin.tools
+        with code_of(module_of(name)):
+            own = plugin.tools(plugin.settings and read(plugin.settings)) if callable(plugin.tools) else plugin.tools
         if others := [it for it in own if not isinstance(it, BaseTool)]:
             raise ContractError(f"the plug-in {name}: tools must be tools, found {others[0]!r}")
         if unknown := sorted({*plugin.observers}.difference(watching)):
@@ -315,8 +319,10 @@ def faults_of(speakers: Speakers, *, complete: bool) -> list[str]:
     if lines or not complete:
         return lines
     schemas = {card.name: card.parameters for card in cards(speakers, ())}
-    checks = [plugin.check for plugin in plugins_found().values() if plugin.check]
-    return [fault for check in checks for fault in check(schemas)]
+    for name, plugin in plugins_found().items():
+        with code_of(module_of(name)):
+            lines += plugin.check(schemas) if plugin.check else ()
+    return lines
 
 
 def dialogs_of() -> Mapping[str, Dialog]:
@@ -341,9 +347,10 @@ def parts_found() -> tuple[dict[str, Dialog], dict[str, observers.Observer]]:
     use_extensions()
     watching = observers.discover(languages())
     named = dialogs.discover(languages(), watching)
-    for plugin in plugins().values():
+    for name, plugin in plugins().items():
         if plugin.dialogs:
-            brought = plugin.dialogs(plugin.settings and read(plugin.settings), Speakers(LEADING, named), watching)
+            with code_of(module_of(name)):
+                brought = plugin.dialogs(plugin.settings and read(plugin.settings), Speakers(LEADING, named), watching)
             named |= cast(Mapping[str, Dialog], brought)
     return named, watching
 
@@ -363,21 +370,43 @@ async def open_services(plug_ins: Mapping[str, Plugin], memory: Memory, *given: 
     Raises:
         ConfigError: a setting of a plug-in is wrong.
     """
+    contain_tasks()
     own = memory, memory.store, memory.database, memory.ledger, memory.locks, memory.notes
     services = Services(*given, WrittenFields(), *own)
     kinds = [plugin.settings for plugin in plug_ins.values() if plugin.settings]
     services.add(*(read(kind) for kind in kinds if services.find(kind) is None))
     async with AsyncExitStack() as stack:
-        for plugin in plug_ins.values():
-            if plugin.agent_runner is not None:
-                services.add(plugin.agent_runner(services))
-            if plugin.services is not None:
-                services.add(*await stack.enter_async_context(plugin.services(services)))
-            if plugin.notices is not None:
-                services.add(*plugin.notices(services))
+        for name, plugin in plug_ins.items():
+            with code_of(module_of(name)):
+                if plugin.agent_runner is not None:
+                    services.add(plugin.agent_runner(services))
+                if plugin.services is not None:
+                    opened = plugin.services(services)
+                    services.add(*await opened.__aenter__())
+                    stack.push_async_exit(partial(_close, name, opened))
+                if plugin.notices is not None:
+                    services.add(*plugin.notices(services))
             if plugin.forget is not None:
                 memory.erasers.append(partial(plugin.forget, services))
         yield services
+
+
+async def _close(
+    name: str,
+    services: AbstractAsyncContextManager[object],
+    kind: type[BaseException] | None,
+    failure: BaseException | None,
+    trace: TracebackType | None,
+) -> bool | None:
+    """Close the services of a plug-in; if that fails, those of the others are still closed."""
+    try:
+        with contained():
+            return await services.__aexit__(kind, failure, trace)
+    except Exception as broken:
+        if broken is failure:
+            raise
+        LOG.exception("the services of %s could not be closed", name)
+        return None
 
 
 OPENAI_URL = "https://api.openai.com/v1"

@@ -3,11 +3,13 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
+from agents.discovery import code_of
 from agents.errors import ConfigError
 from agents.memory.notes import NoteStore
 from agents.plugin import Plugin
 from agents.toolkit.help import Exhausted, HelpChain, HelpLink, HelpRequest, PageLink
 from agents.toolkit.services import Services
+from app.extensions import module_of
 from app.settings import Settings
 
 OWN = (PageLink.name, "person")
@@ -41,8 +43,13 @@ def make_help(settings: Settings, notes: NoteStore, services: Services, plug_ins
         PersonLink.name: PersonLink(notes, settings.notes_per_day),
     }
     there = [name for name in settings.help_chain if name in own or name in brought]
-    links = [own[name] if name in own else brought[name](services) for name in there]
-    return HelpChain(links, settings.help_timeout)
+    makers = {link: module_of(name) for name, plugin in plug_ins.items() for link in plugin.help}
+
+    def made(link: str) -> HelpLink:
+        with code_of(makers[link]):
+            return brought[link](services)
+
+    return HelpChain([own.get(name) or made(name) for name in there], settings.help_timeout)
 
 
 def brought_links(plug_ins: Mapping[str, Plugin]) -> dict[str, Callable[[Services], HelpLink]]:

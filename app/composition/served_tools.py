@@ -8,11 +8,13 @@ from typing import NoReturn
 from langchain_core.tools import BaseTool
 from langgraph.store.base import BaseStore
 
+from agents.discovery import code_of
 from agents.errors import ConfigError
 from agents.models import Models
 from agents.plugin import OpenTools, Plugin, Report
 from agents.toolkit.descriptions import Schemas, own_texts, signature
 from agents.toolkit.speaker import Speaker, Speakers
+from app.extensions import module_of
 from app.settings import read
 
 LONGEST_REASON = 300
@@ -25,11 +27,11 @@ def _refuse(error: ConfigError) -> NoReturn:
 
 def openers(plug_ins: Mapping[str, Plugin]) -> list[OpenTools]:
     """Return the openers of served tools, from the settings of plug-ins."""
-    openings = [
-        plugin.served_tools(plugin.settings and read(plugin.settings))
-        for plugin in plug_ins.values()
-        if plugin.served_tools
-    ]
+    openings = list[OpenTools | None]()
+    for name, plugin in plug_ins.items():
+        if plugin.served_tools:
+            with code_of(module_of(name)):
+                openings.append(plugin.served_tools(plugin.settings and read(plugin.settings)))
     return [opening for opening in openings if opening]
 
 

@@ -137,6 +137,63 @@ def test_a_file_that_cannot_be_loaded_is_named(
     assert rest in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", ["trip", "trip/tools/search"])
+def test_a_module_that_a_package_hides_is_named(plant: Plant, tmp_path: Path, name: str) -> None:
+    """Python would read the package alone, and nobody would see why the module does nothing."""
+    hidden = tmp_path / "dialogs" / f"{name}.py"
+    hidden.with_suffix("").mkdir(parents=True)
+    hidden.write_text("", "utf-8")
+    (hidden.with_suffix("") / "__init__.py").write_text("", "utf-8")
+    plant(dialogs, "")
+    with pytest.raises(ContractError) as broken:
+        find()
+    assert str(broken.value) == (
+        f"dialogs/{name}.py is never read, since dialogs/{name}/ has its name: rename one of them"
+    )
+
+
+FAILING = """from agents.plugin import Plugin
+def fail(*_):
+    raise {failure}
+plugin = Plugin({field})
+"""
+
+
+@pytest.mark.parametrize("failure", ["ValueError('no licence')", "SystemExit('no licence')"])
+@pytest.mark.parametrize(
+    ("field", "command"),
+    [
+        ("tools=fail", "check"),
+        ("check=fail", "check"),
+        ("dialogs=fail", "check"),
+        ("served_tools=fail", "check"),
+        ("storage={'odd': fail}", "check"),
+        ("models={'local:rules': fail}", "check"),
+        ("services=fail", "graph"),
+        ("notices=fail", "graph"),
+        ("agent_runner=fail", "graph"),
+        ("door=fail", "serve"),
+    ],
+)
+def test_a_plugin_whose_code_fails_at_the_start_is_named(
+    plant: Plant,
+    database: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    field: str,
+    command: str,
+    failure: str,
+) -> None:
+    """The operator reads the file, the line and the error, in one line, and the exit code is 2."""
+    monkeypatch.setenv("DATABASE_URL", "odd://x" if "storage" in field else database)
+    monkeypatch.setenv("LLM_MODEL", "local:rules")
+    plant(app.plugins, FAILING.format(failure=failure, field=field))
+    assert command_line.main([command]) == 2
+    told = capsys.readouterr()
+    [line] = [line for line in (told.out + told.err).splitlines() if "no licence" in line]
+    assert f"app/plugins/broken.py, line 4: {failure.partition('(')[0]}: no licence" in line
+
+
 def test_a_module_that_a_dialog_imports_is_named(plant: Plant, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A mistake in a file of tools is told of that file, not of the dialog that has them."""
     monkeypatch.setattr("agents.discovery.ROOT", tmp_path)

@@ -1,12 +1,17 @@
 """A hook around a turn that raises costs an apology at most."""
 
+import asyncio
 from contextlib import aclosing
+from typing import Any
 
 import pytest
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import AIMessage, ToolMessage
+from langgraph.prebuilt.tool_node import ToolCallRequest
 
-from agents.events import ToolEnd
-from agents.plugin import Events, PlayTurn, TurnRequest
+from agents.events import Message, ToolEnd
+from agents.models import AskModel, ModelRequest
+from agents.plugin import Events, PlayTurn, Plugin, TurnRequest
+from agents.toolkit.call import Execute, ToolReply
 from app.testing import Chat
 from app.testing.script import Call
 
@@ -52,6 +57,73 @@ async def raising_amid(request: TurnRequest, play: PlayTurn) -> Events:
             yield event
             if isinstance(event, ToolEnd) and event.tool == "add_todos":
                 raise LookupError("the count cannot be written")
+
+
+SURROGATE = "half \ud83d a smile"
+
+
+async def saying(request: TurnRequest, play: PlayTurn) -> Events:
+    """Answer in the place of the turn, with half a character."""
+    yield Message(speaker="supervisor", text=SURROGATE)
+
+
+async def test_half_a_character_from_a_hook_is_shown_and_stored(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the database nor a door takes it."""
+    monkeypatch.setattr("app.testing.turn_hooks", lambda plug_ins: [saying])
+    assert await chat.says("Hi") == "user: Hi\nsupervisor: half \ufffd a smile"
+    monkeypatch.undo()
+
+    async def ask_around(request: ModelRequest, ask: AskModel) -> AIMessage:
+        return AIMessage(SURROGATE)
+
+    monkeypatch.setattr("app.testing.plugins_found", lambda: {"odd": Plugin(around_model_call=ask_around)})
+    assert await chat.says("Hi again") == "user: Hi again\nsupervisor: half \ufffd a smile"
+
+
+async def leaving(request: TurnRequest, play: PlayTurn) -> Events:
+    """End the process."""
+    raise SystemExit(3)
+    async for event in play(request):
+        yield event
+
+
+async def leaving_around_a_model(request: ModelRequest, ask: AskModel) -> AIMessage:
+    """End the process."""
+    await asyncio.gather(asyncio.sleep(0), leave())
+    return await ask(request)
+
+
+async def leave() -> None:
+    """End the process, in a task of its own."""
+    raise SystemExit(3)
+
+
+@pytest.mark.parametrize("hook", [{"around_turn": leaving}, {"around_model_call": leaving_around_a_model}])
+async def test_a_hook_that_ends_the_process_is_an_apology(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, hook: dict[str, Any]
+) -> None:
+    """It is a failure like any other, and everybody else is served on."""
+    monkeypatch.setattr("app.testing.plugins_found", lambda: {"odd": Plugin(**hook)})
+    assert (await chat.says("Hi", id="2")).startswith("user: Hi\nerror internal: ")
+    assert "thread ann: turn failed" in caplog.messages
+    monkeypatch.undo()
+    chat.expects(supervisor=["Hello."])
+    assert await chat.says("Hi", id="2") == "user: Hi\nsupervisor: Hello."
+
+
+async def test_a_hook_around_a_tool_that_ends_the_process_is_a_failed_tool(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model is told, and the turn goes on."""
+
+    async def around_tool(request: ToolCallRequest, execute: Execute) -> ToolReply:
+        raise SystemExit(3)
+
+    monkeypatch.setattr("app.testing.plugins_found", lambda: {"odd": Plugin(around_tool_call=around_tool)})
+    chat.expects(supervisor=[Call("current_time"), "I cannot tell."])
+    assert (await chat.says("What time is it?")).endswith("supervisor: I cannot tell.")
+    answers = [message for message in await chat.messages("supervisor") if isinstance(message, ToolMessage)]
+    assert {answer.status for answer in answers} == {"error"}
 
 
 @pytest.mark.needs("planner")

@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from operator import add
@@ -12,7 +12,8 @@ import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware, ModelRetryMiddleware
 from langchain_core.messages import AIMessage, HumanMessage
-from langchain_core.tools import BaseTool, tool
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import BaseTool, StructuredTool, tool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, RetryPolicy, interrupt
 
@@ -485,3 +486,45 @@ def test_what_is_no_graph_over_messages_fails_at_start() -> None:
     for fault, agent in faults.items():
         with pytest.raises(ContractError, match=fault):
             Dialog(tool="go", description="Used for going.", agent=agent)  # type: ignore[arg-type]
+
+
+async def leave() -> str:
+    """End the process."""
+    raise SystemExit(3)
+
+
+def leave_blocking() -> str:
+    """End the process from another thread."""
+    raise SystemExit(3)
+
+
+async def end_task() -> str:
+    """End the task of the node."""
+    raise asyncio.CancelledError
+
+
+@pytest.mark.parametrize("way_out", [leave, leave_blocking, end_task])
+@pytest.mark.parametrize("place", ["node", "beside", "tool"])
+async def test_a_graph_that_ends_the_process_is_an_apology(
+    chat: Chat, caplog: pytest.LogCaptureFixture, way_out: Callable[[], Any], place: str
+) -> None:
+    """In a node, beside other nodes, or in a tool: it is a failure of the dialog, and everybody else is served on."""
+    is_async = asyncio.iscoroutinefunction(way_out)
+    way = StructuredTool.from_function(
+        None if is_async else way_out, way_out if is_async else None, name="leave", description="Go."
+    )
+    if place == "tool":
+        SCRIPT.add(desk=[Call("leave", {})])
+        agent: Any = create_agent(model(), [way])
+    else:
+        graph = StateGraph(MessagesState)
+        graph.add_node("first", lambda state: {"messages": [AIMessage("Well.")]})
+        graph.add_node("second", RunnableLambda(lambda state: {}) | way)
+        graph.add_edge(START, "second")
+        if place == "beside":
+            graph.add_edge(START, "first")
+        agent = graph.compile()
+    seat(chat, agent)
+    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
+    assert "error internal: " in await chat.says("Pay Bob 10", id="1")
+    assert "thread ann: turn failed" in caplog.messages

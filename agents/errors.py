@@ -6,6 +6,7 @@ DialogSupervisorError
 ├── DatabaseError        the operator: the database cannot be read or written; the message stays open
 ├── ContractError        the developer: a dialog, observer, tool or prompt breaks a rule; raised at start
 ├── UsageError           the caller: this request cannot be carried out as it was put
+├── Undeleted            the operator: rows that a plug-in keeps could not be deleted; the log has the reason
 ├── BrokenState          the operator: a thread's stored state cannot be read; it is rebuilt from its transcript
 ├── BrokenReply          nobody: a reply was cut or garbled; it is asked for again
 │   └── GarbledReply     the same, once: it is nothing that a user could read
@@ -55,6 +56,13 @@ class UsageError(DialogSupervisorError, ValueError):
     def told(self, lang: str) -> str:
         """Return the fault in a language, if the class has words for it; here the message."""
         return str(self)
+
+
+class Undeleted(DialogSupervisorError):
+    """A plug-in has failed to delete its rows; all else is deleted."""
+
+    def __init__(self) -> None:
+        super().__init__("Not everything could be deleted; the log has the reason. Try again when it is mended.")
 
 
 class BrokenState(DialogSupervisorError):

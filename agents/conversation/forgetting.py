@@ -12,6 +12,7 @@ from agents.conversation.changes import Change
 from agents.conversation.switch import answer
 from agents.events import Forgetting
 from agents.language.text.vocabulary import is_said, listening, vocabulary
+from agents.memory.forgettings import NOT_ALL
 from agents.state import holder_of
 from agents.state.message_notes import FORGET
 from agents.toolkit.speaker import Speakers
@@ -52,7 +53,7 @@ def forgettable(speakers: Speakers) -> Iterator[str]:
 def worded(key: str, what: str, lang: str) -> str:
     """Return the sentence that asks for a yes to a deletion ("forget"), or reports it ("forgotten")."""
     dialog, _, field = what.partition(".")
-    if what == EVERYTHING:
+    if what in (EVERYTHING, NOT_ALL):
         return phrase(f"{key}_{what}", lang)
     if what in SETTINGS:
         return phrase(f"{key}_field", lang, field=phrase(f"setting_{what}", lang))

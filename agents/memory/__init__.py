@@ -1,5 +1,6 @@
 """The database: checkpoints, long-term items, inbox, transcript, notices, notes and done writes."""
 
+import logging
 import shutil
 import tempfile
 import time
@@ -12,7 +13,8 @@ from typing import Literal, Protocol
 from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import Op, Result
 
-from agents.errors import BrokenState, ConfigError, DatabaseError, UnusableDatabase, UsageError
+from agents.errors import BrokenState, ConfigError, DatabaseError, Undeleted, UnusableDatabase, UsageError
+from agents.foreign import contained
 from agents.memory import feedback, forgettings, gate_log, ledger, notes, notices, store, transcript, undo_log, updates
 from agents.memory.checkpointer import KEPT_TURNS, WITHIN, Keep, Saver
 from agents.memory.checkpointer import TABLES as CHECKPOINTS
@@ -30,6 +32,7 @@ from agents.memory.transcript import Transcript
 from agents.memory.undo_log import UndoLog
 from agents.memory.updates import Updates
 
+LOG = logging.getLogger(__name__)
 PREFIX = "sqlite:///"
 PARTS = (transcript, gate_log, updates, store, ledger, undo_log, notes, notices, feedback)
 INDEXES = """
@@ -142,7 +145,7 @@ class Memory:
         If one person wrote in the thread, their items, notices and done writes go with it, unless it `keeps_people`. If
         several wrote, each of them keeps these. Waits for a running turn, so the caller must not hold the thread.
         Raises UsageError when another process prevents the log from being emptied. All rows are gone then, and their
-        bytes go when that process closes the file.
+        bytes go when that process closes the file. Raises Undeleted when a plug-in fails to delete its rows.
         """
         async with self.locks.hold(thread):
             config: RunnableConfig = {"configurable": {"thread_id": thread}}
@@ -158,16 +161,20 @@ class Memory:
             await store.erase_linked(self.store, thread)
             items = await self.store.erase(namespace_of_thread(thread))
             if not (messages or notes or writes or items):
+                # Rows may be left where a plug-in has failed before.
+                await self._erase_rows(thread, set())
                 return False
             for user in alone:
                 await self.store.erase(namespace_of(user))
             await self.undo.erase(thread, alone)
             await self.feedback.erase(thread)
-            await self._erase_rows(thread, alone)
-            await self.saver.adelete_thread(thread)
-            # This comes last: a removal that was killed half-way finds its thread again by the transcript.
-            await self.transcript.erase(thread)
-            await self._scrub()
+            try:
+                await self._erase_rows(thread, alone)
+            finally:
+                await self.saver.adelete_thread(thread)
+                # This comes last: a removal that was killed half-way finds its thread again by the transcript.
+                await self.transcript.erase(thread)
+                await self._scrub()
         return True
 
     async def forget_part(self, thread: str, user: str) -> bool:
@@ -190,8 +197,10 @@ class Memory:
         await self.ledger.erase("", {user})
         await self.undo.erase("", {user})
         await self.feedback.erase_person(user)
-        await self._erase_rows("", {user})
-        await self._scrub()
+        try:
+            await self._erase_rows("", {user})
+        finally:
+            await self._scrub()
 
     async def forget_form(self, user: str, dialog: str, field: str | None) -> None:
         """Remove a user's form of a dialog and the facts that observers noted, or one field of the form.
@@ -215,8 +224,16 @@ class Memory:
 
     async def _erase_rows(self, thread: str, users: set[str]) -> None:
         await self.notices.erase(thread, users)
+        is_whole = True
         for erase in self.erasers:
-            await erase(thread, users)
+            try:
+                with contained():
+                    await erase(thread, users)
+            except Exception:
+                LOG.exception("thread %r, users %r: a plug-in could not delete its rows", thread, sorted(users))
+                is_whole = False
+        if not is_whole:
+            raise Undeleted
 
     async def _scrub(self) -> None:
         if not await self.storage.scrub(self.database):

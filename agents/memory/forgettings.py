@@ -22,7 +22,10 @@ VALUES (:digest, :thread, :message_id, :user, :what, :lang, :at_ms) ON CONFLICT 
 """
 OLD = "DELETE FROM forgettings WHERE user = '' AND at_ms < ?"
 COLUMNS = "SELECT thread, message_id, user, what, lang FROM forgettings"
-CLOSE = "UPDATE forgettings SET thread = '', message_id = '', user = ''"
+CLOSE = "UPDATE forgettings SET thread = '', message_id = '', user = '', what = ?"
+CLOSE_ALL = "UPDATE forgettings SET thread = '', message_id = '', user = '' WHERE user = ?"
+NOT_ALL = "not_all"
+"""What a done deletion has deleted if a plug-in has failed to delete its rows."""
 KEPT_MS = 24 * 3600 * 1000
 """The time for which a message with a done deletion is recognised."""
 
@@ -72,13 +75,14 @@ class Forgettings:
 
     async def close(self, deletion: Deletion) -> None:
         """Note that a deletion is done."""
-        await self._close("digest", self._digests.of(deletion.thread, deletion.message_id))
+        digest = self._digests.of(deletion.thread, deletion.message_id)
+        await self._close(f"{CLOSE} WHERE digest = ?", deletion.what, digest)
 
     async def close_all(self, user: str) -> None:
         """Note that all deletions of a user are done."""
-        await self._close("user", storable(user))
+        await self._close(CLOSE_ALL, storable(user))
 
-    async def _close(self, column: str, value: str) -> None:
-        await self._connection.execute(f"{CLOSE} WHERE {column} = ?", (value,))
+    async def _close(self, statement: str, *values: str) -> None:
+        await self._connection.execute(statement, values)
         # The log holds the user's name, and the file holds it until the log is moved there.
         await self._connection.truncate()

@@ -16,6 +16,8 @@ from agents.conversation.persons import lang_of, seen_by
 from agents.conversation.prompt import Prompting
 from agents.errors import DatabaseError, UsageError
 from agents.events import Error, Event, Forgetting, Message, TurnEnd, TurnStart
+from agents.foreign import contained
+from agents.language.text.clean import whole
 from agents.memory.forgettings import Deletion
 from agents.memory.inbox import TO, UNASKED, InboxEntry, TranscriptLine, now_ms
 from agents.memory.notices import NoticeSource
@@ -157,12 +159,12 @@ class Assistant(ThreadReader):
                     yield event
             for deletion in progress.due:
                 # It concerns many threads, and each must be free.
-                await self.forgetting.carry_out(deletion)
+                done = await self.forgetting.carry_out(deletion)
                 is_own = deletion.thread == turn.thread and deletion.user == turn.owner
                 if is_own and deletion.message_id != turn.id:
                     end = progress.ends.get(deletion.message_id)
                     for event in await self._beside(
-                        replace(turn, text=None), progress.sequencer, _forgotten(deletion), end
+                        replace(turn, text=None), progress.sequencer, _forgotten(done), end
                     ):
                         yield event
 
@@ -308,8 +310,14 @@ class Assistant(ThreadReader):
 
     async def greeting(self, user: str, lang: str) -> str:
         """Return the dialogs' greetings to a user who comes back, or an empty text."""
-        greetings = [dialog.greeting for dialog in self.specialists if dialog.greeting]
-        return "\n\n".join(filter(None, [await greet(self.services, user, lang) for greet in greetings]))
+        greetings = list[str]()
+        for dialog in self.specialists:
+            try:
+                with contained():
+                    greetings.append(whole(await dialog.greeting(self.services, user, lang)) if dialog.greeting else "")
+            except Exception:
+                LOG.exception("the greeting of %s failed", dialog.name)
+        return "\n\n".join(filter(None, greetings))
 
     @property
     def sources(self) -> list[NoticeSource]:

@@ -1,8 +1,7 @@
 """Delete a thread, a user's part of a shared thread, a remembered form, or all data of a person."""
 
 import logging
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from langgraph.types import Overwrite
@@ -10,10 +9,10 @@ from langgraph.types import Overwrite
 from agents.conversation.changes import Update
 from agents.conversation.forgetting import EVERYTHING, SETTINGS
 from agents.conversation.persons import others_in, without, without_forms
-from agents.errors import BrokenState, UsageError
+from agents.errors import BrokenState, Undeleted, UsageError
 from agents.graph import Graph
 from agents.memory import Memory
-from agents.memory.forgettings import Deletion
+from agents.memory.forgettings import NOT_ALL, Deletion
 from agents.memory.inbox import TOLD
 from agents.state import State
 from agents.toolkit.services import LongTermMemory, Services, Takeover
@@ -32,7 +31,8 @@ class Forgetter:
 
     An unreadable state prevents no deletion: it goes, with a line in the log.
     Each method raises UsageError when another process kept the database's log from being emptied: all rows are gone
-    then, and their bytes go when that process closes the file.
+    then, and their bytes go when that process closes the file. `thread` and `person` raise Undeleted when a plug-in
+    fails to delete its rows; all else is gone then.
     """
 
     graph: Graph
@@ -83,20 +83,20 @@ class Forgetter:
 
     async def person(self, user: str) -> None:
         """Remove all data of a user, and their messages in every thread."""
-        fault: UsageError | None = None
+        faults: list[UsageError | Undeleted] = []
         try:
             await self.memory.forget_person(user)
-        except UsageError as unscrubbed:
-            fault = unscrubbed
+        except (UsageError, Undeleted) as fault:
+            faults.append(fault)
         # The threads come last: by them a removal that was killed half-way is found again.
         for thread in await self.memory.transcript.threads_of(user):
             try:
                 await (self.part(thread, user) if await self.is_shared(thread, user) else self.thread(thread))
-            except UsageError as unscrubbed:
-                fault = unscrubbed
+            except (UsageError, Undeleted) as fault:
+                faults.append(fault)
         await self.memory.forgettings.close_all(user)
-        if fault is not None:
-            raise fault
+        if faults:
+            raise next((fault for fault in faults if isinstance(fault, Undeleted)), faults[0])
 
     async def form(self, user: str, dialog: str, field: str | None = None) -> None:
         """Remove a user's form of a dialog and the facts that observers noted, or one field of the form."""
@@ -118,19 +118,28 @@ class Forgetter:
         for kept in self.services.every(LongTermMemory):
             await kept.erase(user, thread=thread, dialog=dialog, field=field)
 
-    async def carry_out(self, deletion: Deletion) -> None:
-        """Carry out a deletion that the user has agreed to, unless it is done; a killed process may have begun it."""
+    async def carry_out(self, deletion: Deletion) -> Deletion:
+        """Carry out a deletion that the user has agreed to, unless it is done; a killed process may have begun it.
+
+        Returns what was deleted.
+        """
         # No thread's name begins like this. A second process that waits here must not delete later messages.
         async with self.memory.locks.hold(f"\0forget {deletion.user}"):
             if await self.memory.forgettings.of(deletion.thread, deletion.message_id) != deletion:
-                return
-            with suppress(UsageError):
-                # All rows are gone; only their bytes wait for another reader of the file to close it.
+                return deletion
+            done = deletion
+            try:
                 await self.forget(deletion.user, deletion.what)
+            except UsageError:
+                # All rows are gone; only their bytes wait for another reader of the file to close it.
+                pass
+            except Undeleted:
+                done = replace(deletion, what=NOT_ALL)
             if deletion.what != EVERYTHING:
                 # An undo after it must not reach for an older write.
                 await self.memory.undo.note_forgotten(deletion.thread, deletion.user, deletion.message_id)
-            await self.memory.forgettings.close(deletion)
+            await self.memory.forgettings.close(done)
+            return done
 
     async def forget(self, user: str, what: str) -> None:
         """Remove the data that the user has named, in the terms of `agents.conversation.forgetting`."""

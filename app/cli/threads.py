@@ -11,8 +11,10 @@ import typer
 from pydantic import ValidationError
 
 from agents.command_line import CommandResult, name_given
-from agents.errors import UsageError
+from agents.conversation.forgetting import worded
+from agents.errors import Undeleted, UsageError
 from agents.language.text.clean import clean, safe_json
+from agents.memory.forgettings import NOT_ALL
 from agents.memory.inbox import TOLD
 from agents.sources.documents.files import Unreadable
 from agents.sources.documents.files import contents as contents_of_file
@@ -121,13 +123,16 @@ async def forget(
             question = f"{say(f'forget.{scope}', lang, **about)} {say('forget.sure', lang)} "
             if (await asyncio.to_thread(_typed, clean(question))) not in ("y", "yes", say("forget.yes", lang)):
                 return CommandResult({}, [say("forget.left", lang)], FAILED)
-        async with deed(assistant.services, login(), "forget", thread or "", user or ""):
-            if scope == "person":
-                await assistant.forgetting.person(user or "")
-            elif scope == "part":
-                await assistant.forgetting.part(thread or "", user or "")
-            elif not await assistant.forgetting.thread(thread or ""):
-                raise UsageError(say("no_thread", lang, thread=repr(thread)))
+        try:
+            async with deed(assistant.services, login(), "forget", thread or "", user or ""):
+                if scope == "person":
+                    await assistant.forgetting.person(user or "")
+                elif scope == "part":
+                    await assistant.forgetting.part(thread or "", user or "")
+                elif not await assistant.forgetting.thread(thread or ""):
+                    raise UsageError(say("no_thread", lang, thread=repr(thread)))
+        except Undeleted:
+            return CommandResult({"forgotten": False}, [worded("forgotten", NOT_ALL, lang)], FAILED)
     result = {**{name: value for name, value in about.items() if value}, "forgotten": True}
     return CommandResult(result, [say(f"forget.done_{scope}", lang, **about)])
 

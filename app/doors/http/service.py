@@ -24,7 +24,7 @@ from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agents.discovery import load
-from agents.errors import BrokenState, ConfigError, DatabaseError, UsageError
+from agents.errors import BrokenState, ConfigError, DatabaseError, Undeleted, UsageError
 from agents.events import EVENTS
 from app.assistant import Assistant
 from app.assistant.clocks import Clock, Ring
@@ -254,6 +254,8 @@ async def answer_failure(request: Request, failure: Exception) -> Response:
             status, message = 422, f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
         case UsageError():
             status, message = 409, str(failure)
+        case Undeleted():
+            message, code = str(failure), "undeleted"
         case TurnLimitReached():
             status, message = 429, str(failure)
         case Busy():

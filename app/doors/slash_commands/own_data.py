@@ -6,7 +6,8 @@ from itertools import accumulate
 from typing import get_args
 
 from agents.conversation.forgetting import EVERYTHING, worded
-from agents.errors import UsageError
+from agents.errors import Undeleted, UsageError
+from agents.memory.forgettings import NOT_ALL
 from agents.memory.inbox import TOLD
 from agents.memory.preferences import Busy
 from agents.memory.store import namespace_of
@@ -88,6 +89,8 @@ async def forget(visit: Visit, argument: str, lang: str) -> str:
     except UsageError:
         # All rows are gone; only their bytes wait for another reader of the file to close it.
         was_known = True
+    except Undeleted:
+        return worded("forgotten", NOT_ALL, lang)
     return _worded("forgotten", scope, lang) if was_known else say("reply.nothing_yet", lang)
 
 

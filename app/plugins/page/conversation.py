@@ -11,7 +11,10 @@ from fastapi.responses import HTMLResponse
 from fastapi.sse import format_sse_event
 from markupsafe import Markup
 
+from agents.conversation.forgetting import worded
+from agents.errors import Undeleted
 from agents.events import Event
+from agents.memory.forgettings import NOT_ALL
 from agents.memory.inbox import PERSON, TranscriptLine
 from agents.state import SUPERVISOR
 from app.assistant import Turn
@@ -76,9 +79,14 @@ class OwnConversation(Conversation):
         return HTMLResponse(door.begun or self._told(id, text, answer))
 
     async def forget(self) -> None:
-        """Delete the conversation, or the visitor's own part of a shared one; the visitor has confirmed it."""
+        """Delete the conversation, or the visitor's own part of a shared one; the visitor has confirmed it.
+
+        Raises Undeleted if some of it stays.
+        """
         await self.answers.stop(self.thread, self.user)
-        await slash_commands.run("forget", YES, await self._visit(PageDoor(self, "")), self.lang)
+        answer = await slash_commands.run("forget", YES, await self._visit(PageDoor(self, "")), self.lang)
+        if answer == worded("forgotten", NOT_ALL, self.lang):
+            raise Undeleted
 
     async def _visit(self, door: "PageDoor") -> Visit:
         visit = Visit(self.assistant, door, self.thread, self.user, self.lang)

@@ -217,6 +217,28 @@ def test_forget_deletes_what_it_says(
     assert kept == people
 
 
+@pytest.mark.needs("standin")
+def test_what_a_plugin_fails_to_delete_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
+) -> None:
+    """All else is deleted, and nobody reads that all is forgotten, at the first time and at the next one."""
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/dialogs.db")
+    said_here(tmp_path / "dialogs.db", ("own", "ann"))
+    monkeypatch.setenv("EXTENSIONS", str(tmp_path / "own"))
+    plugin = tmp_path / "own" / "plugins" / "stuck.py"
+    plugin.parent.mkdir(parents=True)
+    plugin.write_text(
+        "from agents.plugin import Plugin\n\nasync def forget(*_):\n    raise OSError\n\nplugin = Plugin(forget=forget)"
+    )
+    for _ in range(2):
+        assert command_line.main(["forget", "--thread", "own", "--yes"]) == 1
+        assert "Not everything could be deleted" in capsys.readouterr().out
+    assert command_line.main(["forget", "--user", "ann", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out) == {"forgotten": False}
+    assert command_line.main(["threads", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+
+
 @pytest.mark.needs("usage", "standin")
 def test_what_a_deletion_would_leave_is_said_before(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Collection
 from typing import Any
 from unittest.mock import Mock
 from urllib.parse import quote
@@ -227,6 +228,22 @@ async def test_a_name_with_a_slash(client: httpx.AsyncClient, assistant: Assista
     assert (await client.get(f"/users/{encoded}/memory")).json()["user"] == name
     assert [info.thread for info in await assistant.threads(name)] == [name]
     assert (await client.delete(path)).json() == {"forgotten": True}
+
+
+async def test_what_a_plugin_fails_to_delete_is_an_error(
+    client: httpx.AsyncClient, assistant: Assistant, script: Script
+) -> None:
+    """The caller reads that something is left, and all else is gone."""
+
+    async def fail(thread: str, users: Collection[str]) -> None:
+        raise OSError("the disk is full")
+
+    script.add(supervisor=["Hello."])
+    await client.post(TURNS, json={"text": "hello"})
+    assistant.memory.erasers.append(fail)
+    answer = await client.delete("/threads/ann")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "undeleted")
+    assert await assistant.history("ann") == []
 
 
 async def test_what_is_kept_of_a_thread(client: httpx.AsyncClient, script: Script) -> None:

@@ -1,5 +1,9 @@
 """A confirmed deletion is carried out and told, with any message after the wish, and after a repetition."""
 
+from collections.abc import Collection
+
+import pytest
+
 from agents.conversation.forgetting import EVERYTHING
 from agents.events import Message
 from agents.memory.forgettings import Deletion
@@ -68,3 +72,28 @@ async def test_a_wish_of_another_thread_is_met(chat: Chat) -> None:
             pass
         assert await assistant.history("ann") == []
         assert len(await assistant.history("other")) == 2
+
+
+@pytest.mark.parametrize("failure", [OSError("the disk is full"), SystemExit(3)], ids=repr)
+async def test_what_a_plugin_cannot_delete_is_told(
+    chat: Chat, caplog: pytest.LogCaptureFixture, failure: BaseException
+) -> None:
+    """All else is deleted, the developer reads the error, and nobody is told that the wish is done."""
+    chat.expects(supervisor=["Hello.", "Nice to meet you."])
+    await chat.says("hello you there", "forget everything about me")
+    reached = list[Collection[str]]()
+
+    async def fail(thread: str, users: Collection[str]) -> None:
+        raise failure
+
+    async def reach(thread: str, users: Collection[str]) -> None:
+        reached.append(users)
+
+    async with chat.assistant() as assistant:
+        assistant.memory.erasers += [fail, reach]
+        assert await said(assistant, "agreed", "yes") == [phrase("forgotten_not_all", "en")]
+        assert await assistant.history("ann") == []
+        assert reached[0] == {"ann"}
+        assert "a plug-in could not delete its rows" in caplog.text
+        assert await said(assistant, "agreed", "yes") == [phrase("forgotten_not_all", "en")]
+        assert await said(assistant, "behind", "hello again") == ["Nice to meet you."]

@@ -1,7 +1,7 @@
 """The page: messages and their answers, questions, commands and the list of conversations."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from pathlib import Path
 
 import httpx
@@ -78,6 +78,21 @@ async def test_the_list_of_conversations(client: httpx.AsyncClient, script: Scri
     assert (gone.status_code, gone.headers["hx-redirect"]) == (204, "/")
     assert "Lamps" not in (await client.get(f"{TALK}/list?query=lamps")).text
     assert "Good evening." not in (await client.get("/talk/t7/export")).text
+
+
+async def test_what_a_plugin_fails_to_delete_is_told(
+    client: httpx.AsyncClient, assistant: Assistant, script: Script
+) -> None:
+    """The page says that something went wrong, and does not leave the conversation as if it were gone."""
+
+    async def fail(thread: str, users: Collection[str]) -> None:
+        raise OSError("the disk is full")
+
+    script.add(supervisor=["Good evening."])
+    await said(client, text="hello")
+    assistant.memory.erasers.append(fail)
+    answer = await client.post(f"{TALK}/forget", headers=BY_PAGE)
+    assert (answer.status_code, answer.headers.get("hx-redirect")) == (500, None)
 
 
 async def test_edited_answered_anew_and_rated(client: httpx.AsyncClient, assistant: Assistant, script: Script) -> None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import takewhile
 
+from agents.foreign import contained
+from agents.language.text.clean import whole
 from agents.memory import Memory
 from agents.memory.inbox import SILENCE
 from agents.memory.notices import Due, NoticeSource
@@ -93,6 +95,8 @@ class Clock(BackgroundTask):
         self._ringing: dict[str, asyncio.Task[None]] = {}
         self._delivering: set[str] = set()
         """The notices that are on their way to their users."""
+        self._rests: dict[NoticeSource, float] = {}
+        """The times at which sources are tried again that have failed."""
         self._away: dict[str, asyncio.Event] = {}
         """The events for a user within reach again, by thread."""
 
@@ -128,7 +132,16 @@ class Clock(BackgroundTask):
         """Begin to ring the due notices of a source; return the milliseconds until the next look."""
         now = self._now() * 1000
         waits: list[float] = [LONGEST_SLEEP_MS]
-        for due in await source.due(int(now) + LONGEST_SLEEP_MS, self._user, self._threads):
+        if (left := self._rests.get(source, 0) - now) > 0:
+            return left
+        try:
+            with contained():
+                found = await source.due(int(now) + LONGEST_SLEEP_MS, self._user, self._threads)
+        except Exception:
+            LOG.exception("%s: its due notices cannot be read", type(source).__qualname__)
+            self._rests[source] = now + RETRY_SECONDS * 1000
+            return RETRY_SECONDS * 1000
+        for due in found:
             if due.at_ms > now:
                 waits.append(due.at_ms - now)
             elif due.id not in self._ringing and self._reaches(due):
@@ -146,7 +159,8 @@ class Clock(BackgroundTask):
         try:
             while True:
                 try:
-                    return await self._ring(source, due)
+                    with contained():
+                        return await self._ring(source, due)
                 except Unreachable as reason:
                     LOG.warning("%s waits: its user cannot be reached %s", due.id, reason)
                     await self._return_to(due.thread)
@@ -167,7 +181,7 @@ class Clock(BackgroundTask):
                 return
             self._delivering.add(due.id)
             try:
-                await self._deliver(Ring(due.id, due.thread, due.user, text, source.is_stored))
+                await self._deliver(Ring(due.id, due.thread, due.user, whole(text), source.is_stored))
                 await source.rang(due)
             finally:
                 self._delivering.discard(due.id)

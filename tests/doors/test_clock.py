@@ -1,11 +1,16 @@
 """The clock delivers one notice after the other, so that a crash repeats one of them at most."""
 
 import asyncio
+import time
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from agents.memory import open_memory
+from agents.memory.notices import Due, NoticeSource
 from app.assistant import clocks
 from app.assistant.clocks import Clock, Ring
 from tests.support.ringing import all_rang, remind
@@ -50,3 +55,46 @@ async def test_a_delivery_that_hangs_holds_up_nobody_for_long(tmp_path: Path) ->
     async with open_memory(f"sqlite:///{path}") as memory, Clock(memory, [memory.notices], send):
         await until(lambda: len(sent) == 2)
     assert sorted(sent) == ["⏰ tea 1", "⏰ tea 2"]
+
+
+class Broken(NoticeSource):
+    """The notices of a plug-in that fails, at once or when it should tell the text."""
+
+    def __init__(self, failure: BaseException, *, at_once: bool) -> None:
+        super().__init__(time.time)
+        self.failure, self.at_once, self.count = failure, at_once, 0
+
+    async def due(self, until_ms: int, user: str | None, threads: str) -> Sequence[Due]:
+        """Fail, or return a notice."""
+        if self.at_once:
+            await self.text_of(Due("broken", "key", "me", "me", 0), is_late=False)
+        return [Due("broken", "key", "me", "me", 0)]
+
+    async def text_of(self, due: Due, *, is_late: bool) -> str | None:
+        """Fail."""
+        self.count += 1
+        raise self.failure
+
+    async def rang(self, due: Due) -> None:
+        """Do nothing."""
+
+
+@pytest.mark.parametrize("failure", [LookupError("no licence"), SystemExit(3)], ids=repr)
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_a_source_that_fails_stops_no_other(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, failure: BaseException, at_once: bool
+) -> None:
+    """The developer reads the error, and the notices of all others ring, also those that come later."""
+    path, sent = tmp_path / "dialogs.db", list[str]()
+    await remind(path, "tea", ago=1)
+
+    async def send(ring: Ring) -> None:
+        sent.append(ring.text)
+
+    broken = Broken(failure, at_once=at_once)
+    async with open_memory(f"sqlite:///{path}") as memory, Clock(memory, [broken, memory.notices], send):
+        await until(lambda: sent and broken.count)
+        await memory.notices.add("me", "me", "later", text="milk", lang="en")
+        await until(lambda: len(sent) == 2)
+    assert sent == ["⏰ tea", "⏰ milk"]
+    assert [record.exc_info is not None for record in caplog.records if record.levelname == "ERROR"] == [True]

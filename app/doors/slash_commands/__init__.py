@@ -1,11 +1,15 @@
 """The slash commands, one registry for every door: name, descriptions by language, and function."""
 
+import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+from agents.errors import DialogSupervisorError
+from agents.foreign import contained
+from agents.language.text.clean import whole
 from agents.toolkit.commands import CommandCall, SlashCommand
 from app.composition import plugins_found
 from app.doors.slash_commands import own_data, talk
@@ -13,7 +17,9 @@ from app.doors.visit import Visit
 from app.presentation.listing import columns
 from app.presentation.texts import say
 from dialogs import Dialog
+from prompts import phrase
 
+LOG = logging.getLogger(__name__)
 Handler = Callable[[Visit, str, str], Awaitable[str]]
 """Takes the visit, the argument behind the name, and the language of the answer; returns the answer."""
 Choices = Callable[[Visit], Awaitable[Mapping[str, str]]]
@@ -68,7 +74,14 @@ def of_dialog(command: SlashCommand) -> Command:
             is_shared=is_shared,
             services=visit.assistant.services,
         )
-        answer = await command.run(call)
+        try:
+            with contained():
+                answer = whole(await command.run(call))
+        except DialogSupervisorError:
+            raise
+        except Exception:
+            LOG.exception("thread %s: the command /%s failed", visit.thread, command.name)
+            answer = phrase("sorry_internal", lang)
         return answer if command.in_groups else await visit.door.whisper(answer, lang)
 
     scopes = Command.scopes if command.in_groups else PRIVATE

@@ -254,20 +254,23 @@ async def open_memory(
 
     `now` tells the Unix time in seconds that notices and the ledger go by; `keep` is how many turns of a thread
     a user can go back to, or "all" for every step of every turn. With `reads`, a file that cannot be written to is
-    copied. `tables` are those of other owners than the engine; `driver` opens the file. Raises ConfigError when the
-    address is of another kind, the file cannot be opened or is no database, or a newer version of this program has
-    made its tables.
+    copied, and none is made. `tables` are those of other owners than the engine; `driver` opens the file. Raises
+    ConfigError when the address is of another kind, the file cannot be opened or is no database, or a newer version of
+    this program has made its tables.
     """
     path = database_path(url)
+    is_absent = not path.exists() and next(place for place in path.parents if place.exists()).is_dir()
     async with AsyncExitStack() as stack:
         try:
             try:
+                if reads and is_absent:
+                    raise FileNotFoundError
                 _prepare(path)
                 memory = await stack.enter_async_context(memory_in(SqliteFile(path, driver), now, keep, tables))
             except (OSError, DatabaseError):
-                if not reads or not path.is_file():
+                if not reads or not (is_absent or path.is_file()):
                     raise
-                copy = SqliteFile(_copy(path, stack), driver)
+                copy = SqliteFile(path, driver, _copy(path, stack))
                 memory = await stack.enter_async_context(memory_in(copy, now, keep, tables))
         except (OSError, DatabaseError) as error:
             raise unusable(path, error) from error
@@ -287,11 +290,15 @@ def _hint(fault: str) -> str:
 
 
 def _copy(path: Path, stack: AsyncExitStack) -> Path:
-    """Return a copy of the database with its log and key, deleted at the end; only its owner may read it."""
+    """Return a copy of the database with its log and key, deleted at the end; only its owner may read it.
+
+    The copy of a database that does not exist is empty.
+    """
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
     for file in (path, path.with_name(f"{path.name}-wal"), secret_file(path)):
         if file.exists():
             shutil.copyfile(file, folder / file.name)
+    (folder / path.name).touch()
     return folder / path.name
 
 
@@ -349,18 +356,19 @@ async def memory_in(
 
 
 class SqliteFile(Storage):
-    """One SQLite file, with the lock file beside it."""
+    """One SQLite file, with the lock file beside it, or the `copy` that is opened in its place."""
 
-    def __init__(self, path: Path, driver: Driver = PLAIN) -> None:
-        self.path, self.locks, self.driver = path, ThreadLocks(path), driver
+    def __init__(self, path: Path, driver: Driver = PLAIN, copy: Path | None = None) -> None:
+        self.path, self.file, self.driver = path, copy or path, driver
+        self.locks = ThreadLocks(self.file)
         self._inode: tuple[int, int] | None = None
         """The opened file; another file may later have its name."""
 
     @asynccontextmanager
     async def connect(self, synchronous: Literal["FULL", "NORMAL"]) -> AsyncIterator[Connection]:
         """See `Storage`."""
-        async with connect(str(self.path), synchronous, self.driver) as connection:
-            self._inode = _inode(self.path)
+        async with connect(str(self.file), synchronous, self.driver) as connection:
+            self._inode = _inode(self.file)
             try:
                 yield connection
             finally:
@@ -371,11 +379,11 @@ class SqliteFile(Storage):
 
     def digests(self) -> Digests:
         """See `Storage`."""
-        return Digests(key_beside(self.path))
+        return Digests(key_beside(self.file))
 
     def check(self) -> None:
         """See `Storage`."""
-        if not self.path.exists() or _inode(self.path) != self._inode:
+        if not self.file.exists() or _inode(self.file) != self._inode:
             raise FileNotFoundError(f"{self.path} was deleted or replaced while it was in use; start again")
 
     async def scrub(self, connection: Connection) -> bool:

@@ -6,7 +6,7 @@ import typer
 
 from agents.command_line import CommandResult
 from agents.memory.backend import Backend
-from agents.toolkit.progress import progress_bar
+from agents.progress import progress_bar
 from app.composition.migration import copy
 from app.databases import backend_of
 from app.presentation.texts import say

@@ -12,11 +12,11 @@ from agents.command_line import CommandResult
 from agents.errors import UsageError
 from agents.language.text.clean import clean
 from agents.models.failures import cause_of
+from agents.progress import progress_bar
 from agents.sources.documents.files import READERS
 from agents.toolkit.commands import installation_of, services_of
-from agents.toolkit.progress import progress_bar
 from dialogs.research import retrievers
-from dialogs.research.index import DocumentIndex, Report, index_folder, index_help
+from dialogs.research.index import DocumentIndex, Report, index_folder, looked_at
 from dialogs.research.index import remove as remove_folder
 from dialogs.research.settings import ResearchSettings
 from dialogs.research.vectors import Vectors
@@ -63,9 +63,8 @@ async def indexed(index: DocumentIndex, place: Path, url: str) -> Report:
 async def list_folders(context: typer.Context) -> CommandResult:
     """List what is indexed."""
     async with services_of(context, reads=True) as services:
-        index = services.get(DocumentIndex)
-        index_help(index)
-        folders = [asdict(folder) for folder in index.folders()]
+        with looked_at(services.get(DocumentIndex)) as index:
+            folders = [asdict(folder) for folder in index.folders()]
     lines = [_say(context, "indexed_folder", **folder) for folder in folders]
     return CommandResult(folders, lines or [_say(context, "not_indexed")])
 
@@ -79,9 +78,9 @@ async def remove(context: typer.Context, path: Removed) -> CommandResult:
     """
     async with services_of(context, reads=True) as services:
         index = services.get(DocumentIndex)
-        index_help(index)
         if not remove_folder(index, path):
-            known = ", ".join(folder.path for folder in index.folders())
+            with looked_at(index) as looked:
+                known = ", ".join(folder.path for folder in looked.folders())
             raise UsageError(_say(context, "no_folder", path=path, known=known))
     return CommandResult({"removed": path}, [_say(context, "unindexed", path=path)])
 

@@ -6,11 +6,13 @@ import sqlite3
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import prompts
 from agents.errors import UsageError
@@ -356,9 +358,21 @@ def index_help(index: DocumentIndex) -> None:
     index.note(HELP, state)
 
 
+@contextmanager
+def looked_at(index: DocumentIndex) -> Iterator[DocumentIndex]:
+    """Yield the index with our help pages; if it has no file yet, none is made."""
+    with ExitStack() as stack:
+        if not index.path.exists():
+            folder = stack.enter_context(TemporaryDirectory())
+            index = stack.enter_context(closing(DocumentIndex(Path(folder, index.path.name))))
+        index_help(index)
+        yield index
+
+
 def remove(index: DocumentIndex, place: str) -> bool:
     """Remove an added folder or file; return whether it was there."""
     if place == HELP:
+        index_help(index)
         index.note(HELP, REMOVED)
         return index.remove_folder(HELP)
-    return index.remove_folder(str(Path(place).resolve()))
+    return index.path.exists() and index.remove_folder(str(Path(place).resolve()))

@@ -29,14 +29,14 @@ def tables_copied(memory_in: Open, folder: Path) -> Open:
                 pass
             made[sets] = file
         async with storage.locks.hold(""):
-            if not storage.path.stat().st_size:
-                shutil.copyfile(made[sets], storage.path)
+            if not storage.file.stat().st_size:
+                shutil.copyfile(made[sets], storage.file)
 
     @asynccontextmanager
     async def opening(
         storage: Storage, now: Callable[[], float], keep: Keep, tables: Sequence[Tables]
     ) -> AsyncIterator[Memory]:
-        if isinstance(storage, SqliteFile) and storage.driver is PLAIN and not storage.path.stat().st_size:
+        if isinstance(storage, SqliteFile) and storage.driver is PLAIN and not storage.file.stat().st_size:
             await begin(storage, tables)
         async with memory_in(storage, now, keep, tables) as memory:
             yield memory

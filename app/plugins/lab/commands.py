@@ -9,7 +9,7 @@ import typer
 
 from agents.command_line import CommandResult, name_given
 from agents.memory.inbox import ThreadInfo
-from agents.toolkit.progress import progress_bar
+from agents.progress import progress_bar
 from agents.toolkit.speaker import Speakers
 from app.assistant.recording import Record
 from app.cli.invocation import Thread, given_text, language_given

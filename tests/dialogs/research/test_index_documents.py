@@ -223,6 +223,11 @@ def test_the_command_adds_lists_and_removes(
     """`index add`, `list` and `remove` as an operator uses them; faults are one line and an exit code."""
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/dialogs.db")
     monkeypatch.setenv("APP_LANG", "en")
+    for refused in ("add", "remove"):
+        assert command_line.main(["index", refused, str(tmp_path / "nowhere")]) == 2
+    assert command_line.main(["index", "list"]) == 0
+    assert "help" in capsys.readouterr().out
+    assert not [*tmp_path.glob("dialogs.*")]
 
     assert command_line.main(["index", "add", str(manual), "--url", "https://docs.example/"]) == 0
     assert "4 read, 0 unchanged, 0 gone, 0 unreadable" in capsys.readouterr().out

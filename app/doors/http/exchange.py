@@ -48,8 +48,8 @@ def _language(tag: str) -> str:
 
 
 Language = Annotated[str, Field(max_length=10, pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]+)*$"), AfterValidator(_language)]
-SentName = BeforeValidator(lambda name: name or None)
-"""A header without a value counts as absent."""
+SentName = BeforeValidator(lambda name: None if isinstance(name, str) and not name.strip() else name)
+"""A name without a visible sign counts as absent: front ends send such ones for people whom they do not know."""
 IdempotencyKey = Annotated[str | None, Header(max_length=LONGEST_NAME, pattern=PRINTABLE), SentName]
 
 

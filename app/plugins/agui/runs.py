@@ -57,7 +57,7 @@ async def run(
     answers: exchange.Running,
     reader: exchange.Reader,
     idempotency_key: exchange.IdempotencyKey = None,
-    x_user_id: Annotated[exchange.Name | None, Header()] = None,
+    x_user_id: Annotated[exchange.Name | None, Header(), exchange.SentName] = None,
 ) -> StreamingResponse:
     """Play a turn as a run, whose id is the message's id; without any message the assistant speaks first."""
     thread, id = key.inside(body.thread_id), idempotency_key or body.run_id

@@ -99,7 +99,7 @@ class Completion(BaseModel):
     stop: Stop | Annotated[list[Stop], Field(max_length=4)] | None = None
     max_tokens: Limit | None = None
     max_completion_tokens: Limit | None = None
-    user: exchange.Name | None = None
+    user: Annotated[exchange.Name | None, exchange.SentName] = None
 
     @property
     def bounds(self) -> Bounds:

@@ -45,7 +45,11 @@ def front_end_user(request: Request) -> FrontEndUser:
     """Return the user and the chat of a request. Raises HTTPException: a name is not valid (422)."""
     settings: OpenAISettings = request.app.state.assistant.services.get(OpenAISettings)
     front_end = settings.front_ends.get(caller(request).holder)
-    names = [request.headers.get(header) or None for header in (front_end.user, front_end.chat)] if front_end else []
+    names = (
+        [request.headers.get(header, "").strip() or None for header in (front_end.user, front_end.chat)]
+        if front_end
+        else []
+    )
     if any(name and (len(name) > LONGEST_NAME or not re.fullmatch(PRINTABLE, name)) for name in names):
         raise HTTPException(422, "A header names nobody: it is too long, or has signs that no name has.")
     user, chat = names or (None, None)

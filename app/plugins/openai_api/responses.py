@@ -74,7 +74,7 @@ class NewResponse(BaseModel):
     previous_response_id: Annotated[str | None, Field(max_length=exchange.LONGEST_NAME + len(PREFIX))] = None
     stream: bool = False
     max_output_tokens: Annotated[int | None, Field(ge=16)] = None
-    user: exchange.Name | None = None
+    user: Annotated[exchange.Name | None, exchange.SentName] = None
 
     def completion(self) -> Completion:
         """Return the request as one for chat completions. Raises HttpRefusal: it has an unsupported field."""

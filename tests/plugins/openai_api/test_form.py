@@ -57,6 +57,18 @@ def test_every_field_is_done_refused_or_named() -> None:
     assert {*ASKED} == {*UNDONE}
 
 
+@pytest.mark.parametrize("user", ["", " ", None])
+async def test_a_front_end_that_knows_no_user_names_none(
+    client: httpx.AsyncClient, script: Script, user: str | None
+) -> None:
+    """An empty name is that of nobody, in both forms, and the talk is the caller's own."""
+    script.add(supervisor=["Hello.", "Hello."])
+    assert (await asked(client, user=user)).status_code == 200
+    answer = await client.post("/v1/responses", json={"model": MODEL, "input": "hello", "user": user})
+    assert answer.status_code == 200
+    assert (await asked(client, user=5)).status_code == 422
+
+
 async def test_what_would_change_an_answer_is_refused(client: httpx.AsyncClient, script: Script) -> None:
     """OpenAI's own fault names the field, whole and for a stream; no model is asked."""
     for field, value in [(field, value) for field, values in ASKED.items() for value in values]:

@@ -56,6 +56,7 @@ class Prompting:
             "dialog": scene.dialog,
             "form": dict(scene.form),
             "missing": list(scene.missing),
+            "active": self._active(scene.paused),
         }
 
     def _speaker_facts(self, speaker: Speaker, state: State, name: str, history: Sequence[AnyMessage]) -> Facts:
@@ -71,12 +72,16 @@ class Prompting:
             "missing": missing(form, values) if form else [],
             "opening": state["heard"]["text"] is None,
             "undone": bool(state.get("undone")),
+            "active": self._active(state.get("paused", [])),
             "wishes": bool(state.get("wishes")),
             "served": _served(state),
             "tool_search": [self._schemas.of(tool_search.tools[name], state["lang"]) for name in offered]
             if tool_search
             else [],
         }
+
+    def _active(self, paused: Sequence[str]) -> Sequence[str]:
+        return [it.tool for name in paused if (it := self.speakers.dialogs.get(name)) and it.halts]
 
     def _facts_of_all(self, lang: str) -> Facts:
         key = (edition(), lang)

@@ -250,9 +250,11 @@ def _has_open(dialog: Speaker, state: State, speakers: Speakers) -> bool:
     return bool(scene.missing or (scene.reply and asks(scene.reply)) or handover.open_question(dialog, state))
 
 
-def means_last_write(text: str, state: State) -> bool:
-    """Tell whether "it" in a message may be what was written just before: a timer that is to stop."""
-    return _has_just_written(state) and mentions("pointing", text, state["lang"]) is not None
+def means_last_deed(text: str, state: State) -> bool:
+    """Tell whether "it" may be what was just written, or shown without the dialog: a timer that is to stop."""
+    replies = (it for it in reversed(messages_of(state, holder_of(state))) if isinstance(it, AIMessage))
+    is_shown = bool((last := next(replies, None)) and notes_of(last).get("served"))
+    return (is_shown or _has_just_written(state)) and mentions("pointing", text, state["lang"]) is not None
 
 
 def _has_just_written(state: State) -> bool:

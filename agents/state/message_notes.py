@@ -45,6 +45,8 @@ class Facts(TypedDict, total=False):
     """People's example requests for a tool, by the tool's name."""
     writes: Sequence[str]
     """The tools that change something."""
+    active: Sequence[str]
+    """The entry tools of paused dialogs whose activity, such as a film, may be going on."""
     form: Mapping[str, object] | None
     fields: Sequence[str]
     missing: Sequence[str]

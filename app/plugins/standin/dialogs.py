@@ -6,6 +6,7 @@ A dialog with a form also asks field by field, and finishes.
 from dataclasses import replace
 from typing import Any
 
+from agents.language.text.vocabulary import mentions
 from agents.state.message_notes import notes_of
 from app.plugins.standin.lists import LIST, pointed
 from app.plugins.standin.planning import ASK, CHOOSE, NeedsCall, Plan, is_value, understand
@@ -58,7 +59,7 @@ def _aside(now: Situation) -> Move | None:
     if now.says("leave") and all(
         {*REFERRING} & {*it.slots} and not pointed(now, it.pattern.tool, it.slots) for it in now.wishes
     ):
-        return hand_back("", sentence("left", now.lang))
+        return _left(now)
     if now.left or now.asks:
         if now.says("go_on.phrases"):
             return _go_on(now, "")
@@ -67,6 +68,14 @@ def _aside(now: Situation) -> Move | None:
     text = small_talk(now)
     is_leaving = bool(now.says("goodbye", "thanks"))
     return (Move(text) if is_leaving else _go_on(now, text)) if text else None
+
+
+def _left(now: Situation) -> Move:
+    """Answer "stop it": it is for a film beside this dialog, for what was shown without it, or a goodbye."""
+    if now.active:
+        return hand_back(now.heard)
+    is_aside = any("served" in notes_of(it) for it in now.before[-1:]) and mentions("pointing", now.heard, now.lang)
+    return _go_on(now, not_understood(now)) if is_aside else hand_back("", sentence("left", now.lang))
 
 
 def _answer(now: Situation, plan: Plan) -> Move:

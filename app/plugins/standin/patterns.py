@@ -183,12 +183,15 @@ class Match:
         # "To-dos" counts as "to-do": a noun may be singular or plural.
         return fixed - lexicon.fillers - {*lexicon.phrases("nouns")} <= {*lexicon.spelled(self.text)}
 
-    def rank(self, own: Collection[str]) -> tuple[int, bool, bool, int]:
-        """Return the rank: by fixed words and typed values, then by owner. `own` are the speaker's tools."""
+    def rank(self, own: Collection[str], active: Collection[str]) -> tuple[int, bool, bool, bool, int]:
+        """Return the rank: by fixed words and typed values, then by owner.
+
+        `own` are the speaker's tools, `active` the owners whose activity may be going on.
+        """
         lexicon, pattern = vocabulary(self.pattern.lang), self.pattern
         typed = sum(slot == WHEN or bool(lexicon.choices(pattern.tool, slot)) for slot in self.slots)
         size = sum(len(value) for slot, value in self.slots.items() if slot != WHEN)
-        return len(pattern.fixed) + typed, not pattern.owner, pattern.tool in own, -size
+        return len(pattern.fixed) + typed, not pattern.owner, pattern.owner in active, pattern.tool in own, -size
 
 
 @lru_cache(maxsize=10_000)
@@ -251,7 +254,7 @@ class Phrasebook:
     lang: str
     patterns: tuple[Pattern, ...]
 
-    def wishes(self, text: str, own: Collection[str]) -> tuple[Match, ...]:
+    def wishes(self, text: str, own: Collection[str], active: Collection[str] = ()) -> tuple[Match, ...]:
         """Return the wishes of a message in order; none if a word belongs neither to a wish nor to small talk."""
         flat, lexicon = plain(text), vocabulary(self.lang)
         places = values.spans(flat, lexicon.between_wishes)
@@ -264,7 +267,7 @@ class Phrasebook:
                 return ()
             for last in range(first, len(places)):
                 piece = flat[places[first][0] : places[last][1]]
-                match = self.find(piece, own)
+                match = self.find(piece, own, active)
                 is_meant = match or (last == first and lexicon.made_of(piece, *SOCIAL))
                 if is_meant and (rest := wishes_from(last + 1)) is not None:
                     return (match, *rest) if match else rest
@@ -272,16 +275,16 @@ class Phrasebook:
 
         return wishes_from(0) or ()
 
-    def find(self, text: str, own: Collection[str]) -> Match | None:
+    def find(self, text: str, own: Collection[str], active: Collection[str] = ()) -> Match | None:
         """Return the best match of the whole text; None if no pattern fits."""
         said = spoken(text, self.lang)
         fits = [Match(it, slots, text) for it in self.patterns if (slots := it.match(said)) is not None]
         if not fits:
             return None
-        best = max(fits, key=lambda match: match.rank(own))
+        best = max(fits, key=lambda match: match.rank(own, active))
         # "Add milk to my list" is an example for users; {items} finds the milk in it.
         alike = [match for match in fits if match.pattern.tool == best.pattern.tool and match.slots]
-        return best if best.slots or not alike else max(alike, key=lambda match: match.rank(own))
+        return best if best.slots or not alike else max(alike, key=lambda match: match.rank(own, active))
 
     def nearest(self, text: str) -> list[str]:
         """Return the nearest example of each tool, by the words that it shares with a text, in a form for users."""

@@ -83,6 +83,11 @@ class Situation:
         """Return the dialogs, by their entry tools."""
         return self.facts.get("helpers") or {}
 
+    @property
+    def active(self) -> Sequence[str]:
+        """Return the entry tools of paused dialogs whose activity may be going on."""
+        return self.facts.get("active", ())
+
     @cached_property
     def own(self) -> Helper | None:
         """Return the dialog of the model's role."""
@@ -192,11 +197,11 @@ class Situation:
     @cached_property
     def wishes(self) -> tuple[Match, ...]:
         """Return the user's wishes, as matches with examples."""
-        wishes = self.phrases.wishes(self.heard, self.tools)
+        wishes = self.phrases.wishes(self.heard, self.tools, self.active)
         if all(it.pattern.owner for it in wishes) and (asked := self._asked_in_part()):
             return (asked,)
-        # "No, at nine" and "delete it" name no subject, and reach no other dialog.
-        named = {"", *(it.pattern.owner for it in wishes if not it.pattern.is_weak)}
+        # "No, at nine" and "delete it" name no subject, and reach no other dialog; "pause" reaches a film that plays.
+        named = {"", *self.active, *(it.pattern.owner for it in wishes if not it.pattern.is_weak)}
         return () if self.own and any(it.pattern.owner not in named for it in wishes) else wishes
 
     def _asked_in_part(self) -> Match | None:

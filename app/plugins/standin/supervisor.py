@@ -33,8 +33,8 @@ def observe(now: Situation) -> Move:
 def _holder(now: Situation) -> str:
     """Return the speaker that the user plainly wants in place of the present dialog; "stay" in doubt."""
     has_asked = "?" in str(now.facts.get("reply") or "")
-    # "Stop it" may be for the film that plays.
-    if now.says("switch.phrases") and all(match.pattern.owner for match in now.wishes):
+    # "Stop it" may be for the film that plays, and the dialog hears it if the engine has not obeyed it.
+    if now.says("switch.phrases") and not now.says("leave") and all(match.pattern.owner for match in now.wishes):
         return "stay" if has_asked and now.says("cancel") else "other"
     wished = [match.pattern for match in now.wishes]
     # Every speaker can call the help tool itself.
@@ -58,7 +58,8 @@ def speak(now: Situation) -> Move:
         return answered
     if now.note("asks") and now.says("cancel", "no"):
         return Move(sentence("cancelled", now.lang))
-    if now.says("switch.phrases", "done", "thanks") - {"thanks"}:
+    is_meant = any(match.pattern.owner in now.active for match in now.wishes)
+    if now.says("switch.phrases", "done", "thanks") - {"thanks"} and not is_meant:
         return Move(joined(sentence("left", now.lang), sentence("greeted", now.lang)))
     if text := small_talk(now):
         return Move(text, notes={"offer": now.offer})

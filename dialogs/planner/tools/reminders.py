@@ -158,15 +158,14 @@ async def skip_reminder(number: Number, runtime: Runtime, when: Day = "") -> str
         [over] = await REMINDERS.taken_off(runtime, [number])
         line = line_of(Reminder(**over.values), runtime, hidden=hidden)
         return said("reminder_ticked_off", lang, reminder=line)
-    zone, upcoming = await zone_of(runtime), reminder.moment.at
-    day = period(when, listening(when, lang), now, zone) if when else None
+    upcoming = reminder.moment.at
+    day = period(when, listening(when, lang), now, await zone_of(runtime)) if when else None
     if reminder.changed_by != runtime.tool_call_id:
-        next_time = worded_instant(upcoming, lang, now)
         if when and not (day and day.start <= upcoming < day.end):
+            next_time = worded_instant(upcoming, lang, now)
             raise Refused(said("reminder_skips_next", lang, when=when, next=next_time))
-        rung = datetime.fromtimestamp(reminder.rung_ms / 1000, zone) if reminder.rung_ms else None
-        if rung and not when and is_of_last_ring(rung, upcoming, now.astimezone(zone)):
-            return said("reminder_rang", lang, rang=worded_instant(rung, lang, now), next=next_time)
+        if not when and (rang := await _of_last_ring(reminder, runtime)):
+            return rang
         reminder = await changed(reminder, runtime, text=reminder.text, moment=behind)
     return said("reminder_set", lang, reminder=line_of(reminder, runtime, hidden=hidden))
 
@@ -195,21 +194,38 @@ async def delete_reminders(numbers: Numbers, runtime: Runtime) -> str:
 
 @traits(effect="write", repeatable=True, volatile=True, shortcut=True, undo=REMINDERS)
 @tool
-async def stop_timer(runtime: Runtime, which: Literal["timer", "alarm"] = "timer") -> str:
+async def stop_timer(runtime: Runtime, which: Literal["timer", "alarm"] = "timer", last: bool = False) -> str:
     """Stop the timer or alarm; the user chooses of several.
 
     which: of the two.
+    last: true for what was just set or has rung, whatever it is ("turn it off").
     """
-    lang = runtime.state["lang"]
-    running = [it for it in await live_reminders(runtime) if it.kind == which and it.due_ms is not None]
+    lang, live = runtime.state["lang"], await live_reminders(runtime)
+    if last:
+        meant = _told_last(live, runtime) or [it for it in live if _has_just_rung(it, runtime)]
+    else:
+        meant = [it for it in live if it.kind == which and it.due_ms is not None]
     # An earlier try of this call has settled the entry to stop.
     is_settled = bool(await begun(runtime, REMINDERS))
-    if not is_settled and not running:
+    if not is_settled and not meant:
         return said(f"{which}s_none", lang)
-    numbers = [] if is_settled else [chosen_of(running, runtime).number]
+    numbers = [] if is_settled else [(chosen := chosen_of(meant, runtime)).number]
+    if numbers and (rang := await _of_last_ring(chosen, runtime)):
+        return rang
     stopped = [Reminder(**it.values) for it in await REMINDERS.taken_off(runtime, numbers)]
     lines = [line_of(it, runtime, hidden=runtime.context.is_shared) for it in stopped]
     return said("stopped", lang, items="; ".join(lines))
+
+
+async def _of_last_ring(reminder: Reminder, runtime: Runtime) -> str | None:
+    """Return a sentence on the last ring of a repetition if that is meant, and not the next one, which stays."""
+    zone, lang, upcoming = await zone_of(runtime), runtime.state["lang"], reminder.moment.at
+    now = present(runtime).astimezone(zone)
+    rung = datetime.fromtimestamp(reminder.rung_ms / 1000, zone) if reminder.rung_ms and reminder.rule else None
+    if rung is None or not is_of_last_ring(rung, upcoming, now):
+        return None
+    rang, next_time = (worded_instant(it, lang, now) for it in (rung, upcoming))
+    return said("reminder_rang", lang, rang=rang, next=next_time)
 
 
 async def _is_for_once(reminder: Reminder, when: str, runtime: Runtime, *, every: bool | None) -> bool:

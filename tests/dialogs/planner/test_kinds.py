@@ -78,6 +78,22 @@ async def test_nothing_is_stopped_of_another_kind(friday: Chat, which: str) -> N
     assert len(await kept(friday)) == 2
 
 
+async def test_the_last_one_is_what_was_just_set_or_rang(friday: Chat) -> None:
+    """ "Turn it off" stops no older entry, and no repetition that has rung and goes on."""
+    last = Call("stop_timer", {"last": True})
+    assert await answers(friday, [MUM], [last]) == ["Stopped: 1. call mum: tomorrow at 7 pm. “Undo” brings it back."]
+    assert await answers(friday, [PASTA], [Call("add_todos", {"items": ["tea"]})], [last]) == [
+        "No timer is running; nothing was stopped."
+    ]
+    await answers(friday, [Call("add_reminder", {"when": "every day at 10", "kind": "alarm"})])
+    async with friday.assistant() as assistant:
+        reminders = assistant.services.get(Reminders)
+        *_, due = await reminders.due(2**45, None, "*")
+        await reminders.rang(due)
+    assert (await answers(friday, [last]))[0].startswith("It rang today at 9 am.")
+    assert len(await kept(friday)) == 2
+
+
 @pytest.mark.parametrize(("said", "left"), [("the second one", "pasta"), ("1", "Time is up"), ("pasta", "Time is up")])
 async def test_of_several_the_user_chooses(friday: Chat, said: str, left: str) -> None:
     """The question is understood by number, by place and by name."""

@@ -214,6 +214,26 @@ async def test_it_may_be_what_was_just_written(chat: Chat) -> None:
     assert await holder(chat) is None
 
 
+async def test_it_may_be_what_was_shown_without_the_dialog(chat: Chat) -> None:
+    """ "Stop it" behind a list that the dialog did not show does not end its form; said again, it leaves."""
+    chat.expects(supervisor=[ACQUAINT], profile=["What do you do?", "Stop what?"], observer=["no", "stay"])
+    trace = await chat.says("Hi", "show my reminders", "stop it")
+    assert trace.endswith("profile: Stop what?")
+    chat.script.queues.clear()
+    await chat.says("stop it")
+    assert await holder(chat) is None
+
+
+async def test_it_may_be_a_film_beside_the_dialog(chat: Chat) -> None:
+    """ "Stop" after a switch away from the player goes to the dialog, which may pass it on; a form is left by it."""
+    film = Call("watch_things", {"brief": "-"})
+    heard = ["Milk it is.", "Stop what?"]
+    chat.expects(supervisor=[film], player=["It plays."], planner=heard, observer=["planner", *["stay"] * 3])
+    trace = await chat.says("Hi", "Milk belongs on the list", "stop")
+    assert trace.endswith("planner: Stop what?")
+    chat.script.queues.clear()
+
+
 async def test_said_twice_it_leaves_whatever_was_asked(chat: Chat) -> None:
     """A model that asks so that "stop" is an answer keeps nobody either."""
     chat.script = Weak("planner", "Do you want to stop?")

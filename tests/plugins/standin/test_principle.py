@@ -286,3 +286,31 @@ async def test_a_time_that_is_asked_for_is_answered_by_a_time(tmp_path: Path) ->
         await room.say("ann", "in 20 minutes", "en")
         [reminder] = [line for line in changes({}, await room.stored("ann")) if line.startswith("reminder")]
         assert reminder == f"reminder + feed the fish @ {NOW:%Y-%m-%d} 12:20"
+
+
+@pytest.mark.needs("planner", "player")
+@pytest.mark.parametrize(
+    ("lang", "texts", "shown"),
+    [
+        ("en", ("play Metropolis", "add tea to my list", "pause"), "⏸ Metropolis"),
+        ("ru", ("включи Метрополис", "добавь чай в список", "пауза"), "⏸ Метрополис"),
+        ("zh", ("播放大都会", "把茶加到我的清单", "暂停"), "⏸ 大都会"),
+        ("en", ("play Metropolis", "let's get acquainted", "pause"), "⏸ Metropolis"),
+        ("en", ("play Metropolis", "add tea to my list", "stop it"), "⏹ nothing plays"),
+        ("ru", ("включи Метрополис", "добавь чай в список", "стоп"), "⏹ ничего не идёт"),
+        ("en", ("add tea to my list", "pause"), "I did not understand"),
+        ("en", ("set an alarm for 6 pm", "turn it off"), "Stopped: 1. alarm"),
+        ("ru", ("поставь будильник на 18:00", "выключи его"), "Остановлено: 1. будильник"),
+        ("ru", ("поставь будильник на 18:00", "выключи"), "Остановлено: 1. будильник"),
+        ("zh", ("设一个下午6点的闹钟", "关掉它"), "已停止：1. 闹钟"),
+        ("en", ("set an alarm for 6 pm", "play Metropolis", "turn it off"), "⏹ nothing plays"),
+        ("zh", ("设一个下午6点的闹钟", "播放大都会", "关掉它"), "⏹ 没有播放任何内容"),
+    ],
+)
+async def test_a_bare_order_is_for_what_goes_on(tmp_path: Path, lang: str, texts: tuple[str, ...], shown: str) -> None:
+    """It is for the dialog that leads, else for the film beside it; without one nobody hears it."""
+    async with standin(tmp_path / "said.db") as room:
+        for text in texts:
+            turn = Turn(thread="ann", text=text, lang=lang, device="terminal")
+            events = [event async for event in room.assistant.play(turn)]
+    assert next(it.text for it in events if isinstance(it, Message)).startswith(shown)

@@ -11,6 +11,8 @@ from langchain_core.tools import BaseTool
 from langgraph.store.base import BaseStore, PutOp
 from pydantic import Field
 
+from agents.language.text.stems import stems, words
+from agents.language.text.vocabulary import listening, small_words
 from agents.memory.store import NUMBERS, namespace_of
 from agents.state.speaker_state import Json
 from agents.toolkit import Answer, Entry, Option, Refused, Runtime, choice, result
@@ -32,7 +34,7 @@ Number = Annotated[int, Field(ge=1)]
 Numbers = Annotated[list[Number], Field(min_length=1)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Kept:
     """An entry of a list."""
 
@@ -274,3 +276,17 @@ def worded_as(text: str, runtime: Runtime) -> Json:
 def asks(args: Json) -> Confirm:
     """Ask before the deletion of several entries; a single one comes back by "undo"."""
     return "always" if len(set(args["numbers"])) > 1 else "foreign"
+
+
+def closest(texts: Mapping[Kept, str], about: str, lang: str) -> list[Kept]:
+    """Return the entries whose texts share the most words with what a user asks about; all if that names nothing."""
+    sought = _telling(about, lang)
+    # In a language without blanks the single characters find an entry, too.
+    shared = {it: len(sought & (_telling(text, lang) | {*words(text, 1)})) for it, text in texts.items()}
+    most = max(shared.values(), default=0)
+    return [it for it in shared if not sought or (most and shared[it] == most)]
+
+
+def _telling(text: str, lang: str) -> set[str]:
+    lang = listening(text, lang)
+    return {*stems(text, lang)} - small_words(lang)

@@ -5,12 +5,10 @@ from datetime import datetime
 from langchain_core.tools import tool
 
 from agents.language.schedule.wording import worded_instant
-from agents.language.text.stems import stems, words
-from agents.language.text.vocabulary import listening, small_words
 from agents.state.speaker_state import Json
 from agents.toolkit import Runtime, traits
 from agents.toolkit.context import present, zone_of
-from dialogs.planner.tools.kept_lists import Kept, Numbers, StoredList, Text, asks, told, worded_as
+from dialogs.planner.tools.kept_lists import Numbers, StoredList, Text, asks, closest, told, worded_as
 from dialogs.planner.wording import said
 
 
@@ -52,15 +50,12 @@ async def find_notes(about: Text, runtime: Runtime) -> str:
 
     about: what it is about ("my car").
     """
-    notes, lang = await NOTES.entries(runtime), runtime.state["lang"]
-    sought = _telling(about, lang)
-    shared = {note.key: len(sought & _told(note.values["text"], lang)) for note in notes}
-    most = max(shared.values(), default=0)
-    closest: list[Kept] = [note for note in notes if most and shared[note.key] == most]
-    if not closest:
+    lang = runtime.state["lang"]
+    found = closest({note: note.values["text"] for note in await NOTES.entries(runtime)}, about, lang)
+    if not found:
         return said("notes_not_told", lang, about=about)
-    told(closest, runtime)
-    return said("notes_found", lang, items="; ".join(note.words for note in closest))
+    told(found, runtime)
+    return said("notes_found", lang, items="; ".join(note.words for note in found))
 
 
 @traits(volatile=True, private=True)
@@ -78,13 +73,3 @@ async def delete_notes(numbers: Numbers, runtime: Runtime) -> str:
     numbers: as listed.
     """
     return await NOTES.delete(runtime, numbers)
-
-
-def _told(text: str, lang: str) -> set[str]:
-    """Return the words that find a note; of a language without blanks the single characters, too."""
-    return _telling(text, lang) | set(words(text, 1))
-
-
-def _telling(text: str, lang: str) -> set[str]:
-    lang = listening(text, lang)
-    return set(stems(text, lang)) - small_words(lang)

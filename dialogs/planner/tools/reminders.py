@@ -22,7 +22,7 @@ from agents.language.schedule.period import period
 from agents.language.schedule.wording import worded_instant
 from agents.language.text.vocabulary import listening, vocabulary
 from agents.state.speaker_state import Json
-from agents.toolkit import Answer, Refused, Runtime, traits
+from agents.toolkit import Answer, Refused, Runtime, result, traits
 from agents.toolkit.context import present, zone_of
 from agents.toolkit.result import Page
 from agents.toolkit.undo import begun
@@ -30,7 +30,7 @@ from dialogs.planner.records import Kind, Reminder, described
 from dialogs.planner.reschedule import in_minutes, is_length, moved, names_no_day, repeats
 from dialogs.planner.series import is_of_last_ring, without_next
 from dialogs.planner.store import RING
-from dialogs.planner.tools.kept_lists import Kept, Number, Numbers, Text, When, asks, told
+from dialogs.planner.tools.kept_lists import Kept, Number, Numbers, Text, When, asks, closest, told
 from dialogs.planner.tools.reminder_list import REMINDERS, changed, line_of, live_reminders, stored
 from dialogs.planner.wording import said
 
@@ -84,12 +84,17 @@ async def add_reminder(when: When, runtime: Runtime, text: Text | None = None, k
 
 @traits(always=True, view="cards", volatile=True, shortcut=True, private=True)
 @tool(response_format="content_and_artifact")
-async def list_reminders(runtime: Runtime, page: Page = 1) -> Answer:
+async def list_reminders(runtime: Runtime, page: Page = 1, about: str = "") -> Answer:
     """Show reminders, alarms and timers with their numbers.
 
     page: from 1.
+    about: only what this names ("when is the dentist?").
     """
-    return await REMINDERS.shown(runtime, page)
+    entries, lang = await REMINDERS.entries(runtime), runtime.state["lang"]
+    found = closest({it: it.words for it in entries}, about, lang)
+    if about and entries and not found:
+        return result(message=said("reminders_not_about", lang, about=about))
+    return await REMINDERS.shown(runtime, page, found)
 
 
 @traits(kind="selector", private=True)

@@ -50,6 +50,26 @@ async def test_a_week_is_told_whole(tmp_path: Path, lang: str, text: str, line: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
+    ("lang", "text", "answer"),
+    [
+        ("en", "when is the dentist?", "1. dentist: on Friday, 27 November at 10 am"),
+        ("en", "when do I have to call mom", "2. call mom: tomorrow at 7 pm"),
+        ("en", "when is the concert", "There is no reminder of “concert”."),
+        ("ru", "когда стоматолог?", "1. стоматолог: в пятницу, 27 ноября в 10:00"),
+        ("zh", "看牙医是什么时候", "1. 看牙医: 11月27日周五10:00"),
+    ],
+)
+async def test_a_question_about_one_entry_is_answered_with_it(
+    tmp_path: Path, lang: str, text: str, answer: str
+) -> None:
+    """It is found by its words; an unknown one is said to be unknown."""
+    async with standin(tmp_path / "said.db") as room:
+        await room.prepare("ann", lang)
+        assert await room.say("ann", text, lang) == answer
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
     ("lang", "wish", "aside", "time"),
     [
         ("en", "remind me to call the bank", "hang on", "at 9"),

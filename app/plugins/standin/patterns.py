@@ -218,7 +218,8 @@ def pattern(example: str, lang: str, tool: str = "", owner: str = "", *, of_form
 def _openings(lang: str) -> tuple[str, ...]:
     """Return the lines of polite openings, the longest first."""
     lexicon = vocabulary(lang)
-    return tuple(sorted((_line(lexicon.stems(it), lang) for it in lexicon.phrases("openings")), key=len, reverse=True))
+    phrases = (*lexicon.phrases("openings"), *lexicon.phrases("polite"))
+    return tuple(sorted((_line(lexicon.stems(it), lang) for it in phrases), key=len, reverse=True))
 
 
 @cache
@@ -267,8 +268,9 @@ class Phrasebook:
                 return ()
             for last in range(first, len(places)):
                 piece = flat[places[first][0] : places[last][1]]
-                match = self.find(piece, own, active)
-                is_meant = match or (last == first and lexicon.made_of(piece, *SOCIAL))
+                is_polite = bool(lexicon.made_of(piece, "polite"))
+                match = None if is_polite else self.find(piece, own, active)
+                is_meant = match or is_polite or (last == first and lexicon.made_of(piece, *SOCIAL))
                 if is_meant and (rest := wishes_from(last + 1)) is not None:
                     return (match, *rest) if match else rest
             return None

@@ -23,6 +23,8 @@ from app.plugins.standin.values import IDENTIFIERS, NOTE, OPEN, REFERRING, WHEN,
 from app.plugins.standin.vocabulary import StandinVocabulary, asking, sentence
 
 CHOOSE, ASK, CHANGE = "choose_", "ask_", "change_"
+PAGE = "page"
+"""The parameter of a tool that shows a list in parts."""
 LOOKUPS = (lists.LIST, CHOOSE, ASK, *PROTOCOL)
 """Name prefixes of tools that look something up for other tools."""
 _SPELLED = re.compile(r"[#№]?(?=[^\s,;!?\"«»“”]*\d)[^\s,.;!?\"«»“”]{3,}")
@@ -196,7 +198,11 @@ class Filler:
             raise Unclear(next(it.text for it in self.now.results if it.call.name == shown_by))
         meant = lists.refer(raw, listing, words)
         if unknown := [name for name, places in meant.items() if not places]:
-            raise Unclear(sentence("not_on_list", self.now.lang, name=", ".join(unknown), list=_shown(listing)))
+            told, seen = sentence("not_on_list", self.now.lang, name=", ".join(unknown)), self.now.results[-1]
+            if seen.seen and seen.call.name != shown_by and shown_by and PAGE in self.now.tools[shown_by]:
+                # Another list, looked at in vain, would stand above the answer.
+                raise NeedsCall(PlannedCall(shown_by, {PAGE: 1}))
+            raise Unclear(told if seen.seen and seen.call.name == shown_by else f"{told}\n{_shown(listing)}")
         places = [it[0] if len(it) == 1 else self._chosen(it, listing) for it in meant.values()]
         return list(dict.fromkeys(places))
 

@@ -96,6 +96,10 @@ async def test_no_wish_is_lost_without_a_word(tmp_path: Path) -> None:
 
 
 UNDONE = [
+    ("en", "if you can, add butter to my list", "Done. Your list:\n1. butter"),
+    ("ru", "сделай одолжение, добавь масло в список", "Готово. Ваш список:\n1. масло"),
+    ("zh", "劳驾，把黄油加到我的清单", "好了。你的清单：\n1. 黄油"),
+    ("en", "add milk to my list", "rename tea to coffee", "1. milk\nI cannot find “tea” on the list."),
     ("en", "delete milk and add butter to my list", "The list is empty.\nDone. Your list:\n1. butter"),
     ("ru", "удали молоко и добавь масло в список", "Список пуст.\nГотово. Ваш список:\n1. масло"),
     ("zh", "删除牛奶再把黄油加到我的清单", "清单是空的。\n好了。你的清单：\n1. 黄油"),

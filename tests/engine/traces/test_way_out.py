@@ -227,8 +227,8 @@ async def test_it_may_be_what_was_shown_without_the_dialog(chat: Chat) -> None:
 async def test_it_may_be_a_film_beside_the_dialog(chat: Chat) -> None:
     """ "Stop" after a switch away from the player goes to the dialog, which may pass it on; a form is left by it."""
     film = Call("watch_things", {"brief": "-"})
-    heard = ["Milk it is.", "Stop what?"]
-    chat.expects(supervisor=[film], player=["It plays."], planner=heard, observer=["planner", *["stay"] * 3])
+    chat.expects(supervisor=[film], player=["It plays."], planner=["Milk it is.", "Stop what?"])
+    chat.expects(observer=["planner", "stay", "stay", "stay"])
     trace = await chat.says("Hi", "Milk belongs on the list", "stop")
     assert trace.endswith("planner: Stop what?")
     chat.script.queues.clear()

@@ -38,7 +38,7 @@ AT_ONCE = [
     ("ru", ("удали стоматолога", "удали молоко"), ["reminder - стоматолог", "to-do - молоко"]),
     ("zh", ("删除看牙医", "删除牛奶"), ["reminder - 看牙医", "to-do - 牛奶"]),
     ("en", ("delete the milk and the dentist", "the first one"), ["to-do - milk"]),
-    ("en", ("delete the milk and the dentist", "delete the first one"), []),
+    ("en", ("delete the milk and the dentist", "delete the first one"), ["to-do - milk"]),
     ("en", ("delete the xylophone", "show my reminders", "delete the first one"), ["reminder - dentist"]),
     (
         "en",

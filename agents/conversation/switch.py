@@ -1,7 +1,7 @@
 """Decisions by the user's own words, without a model: a name, a plain wish, home, back again, a yes to an offer."""
 
 import re
-from typing import Literal, get_args, get_origin
+from typing import Literal
 
 from langchain_core.messages import AIMessage
 from pydantic import BaseModel
@@ -27,8 +27,9 @@ from agents.state import SUPERVISOR, State, holder_of, messages_of
 from agents.state.message_notes import notes, notes_of
 from agents.state.person import Switch, UserMessage, Wish
 from agents.state.verdict import because
+from agents.toolkit.questions.form import permitted
 from agents.toolkit.speaker import Speaker, Speakers
-from prompts import phrase, title_of
+from prompts import form_texts, phrase, title_of
 
 Answer = Literal["yes", "no"]
 NUMBER = re.compile(r"[#№]?\d{1,6}[.)]?|\d{4}-\d\d-\d\d|\d{1,2}[:.]\d\d([.:]\d{2,4})?")
@@ -314,11 +315,14 @@ def fits(scene: Scene, form: type[BaseModel] | None) -> str | None:
     if NUMBER.fullmatch(text):
         return because("number_or_date")
     if form and scene.missing:
-        annotation = form.model_fields[scene.missing[0]].annotation
-        kinds = [annotation, *get_args(annotation)]
-        values = [str(value) for kind in kinds if get_origin(kind) is Literal for value in get_args(kind)]
-        if text.casefold() in map(str.casefold, values):
-            return because("choice", field=scene.missing[0])
+        field = scene.missing[0]
+        named = form_texts(scene.dialog, scene.lang).get(field, {}).get("values", {})
+        values = [
+            *map(str, permitted(form.model_fields[field].annotation)),
+            *(it for names in named.values() for it in names),
+        ]
+        if text.strip(" .!").casefold() in map(str.casefold, values):
+            return because("choice", field=field)
     return None
 
 

@@ -171,6 +171,22 @@ def test_a_form_without_questions_is_a_warning(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.needs("planner")
+def test_a_permitted_value_is_taken_by_its_other_words(tmp_path: Path) -> None:
+    """A bare one answers the form's question, whoever might be meant otherwise."""
+    folder, module = tmp_path / "own", "dialogs/trip.py"
+    choice = TRIP[module].replace("city: str | None", 'city: Literal["Oslo", "Bergen"] | None')
+    texts = {module: f"from typing import Literal\n\n{choice}", FORM: TRIP[FORM] + 'values.Oslo = ["the capital"]\n'}
+    for path, content in {**TRIP, **texts}.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(content, "utf-8")
+    assert "Where to?" in run(folder, "ask", "I want to plan a trip")
+    trace = run(folder, "ask", "The capital!", "--trace")
+    assert "a choice for city" in trace
+    assert "Noted: city – Oslo." in trace
+
+
+@pytest.mark.slow
 def test_an_installed_package_brings_dialogs(own: Path) -> None:
     """The application searches installed packages, too; a wrong entry point is one line at the start."""
     package = own.rename(own.with_name("clinic_package"))

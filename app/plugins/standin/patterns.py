@@ -261,6 +261,10 @@ class Phrasebook:
         places = values.spans(flat, lexicon.between_wishes)
         if len(places) > MOST_PARTS:
             places = [(places[0][0], places[-1][1])]
+        whole = self.find(text, own, active) if len(places) > 1 else None
+        if whole and all(_choices(whole.pattern.tool, slot, self.lang) for slot in whole.slots):
+            # "Turn it off, when it ends": what an example says word by word is one wish.
+            return (whole,)
 
         @cache
         def wishes_from(first: int) -> tuple[Match, ...] | None:

@@ -102,7 +102,8 @@ class Filler:
         if parameter.kind == "flag" and (answer := words.made_of(raw, "yes", "no")):
             return "yes" in answer
         if parameter.kind in ("flag", "choice") or words.choices(self.tool, parameter.name):
-            value = values.choice(raw, parameter, words)
+            of_field = self.now.fields.get(parameter.name, {}) if self.tool == FILL_FORM else {}
+            value = values.choice(raw, parameter, words, of_field.get("values", {}))
         else:
             # A note keeps the user's own words.
             value = raw.strip(" ,.;:") if parameter.name == NOTE else readers[parameter.kind](raw, words)

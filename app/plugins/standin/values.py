@@ -1,7 +1,7 @@
 """Values from raw words, typed by a tool's schema; and tests of words that are no open value."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -143,9 +143,9 @@ def clean(raw: str, words: StandinVocabulary) -> str:
     return flat[telling.start :] if telling and telling != units[0] else flat
 
 
-def choice(raw: str, parameter: Parameter, words: StandinVocabulary) -> object:
+def choice(raw: str, parameter: Parameter, words: StandinVocabulary, of_form: Mapping[str, Sequence[str]]) -> object:
     """Return the value that these words name alone ("as done" is True); None if they name none."""
-    key, lists = words.key(clean(raw, words)), words.choices(parameter.tool, parameter.name)
+    key, lists = words.key(clean(raw, words)), {**words.choices(parameter.tool, parameter.name), **of_form}
     for value, phrases in lists.items():
         if any(words.key(phrase) == key for phrase in phrases):
             typed: Mapping[str, object] = {"true": True, "false": False}

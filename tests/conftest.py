@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import pytest_asyncio
-from fastapi import routing
-from fastapi.dependencies import utils
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import prompts
@@ -31,11 +29,12 @@ from app.settings import Settings, read
 from app.testing.fixtures import chat as chat
 from app.testing.script import Script
 from prompts import card
-from tests.support.compiled import build_once, commands_once, dependants_once, discovered, specialists
+from tests.support.compiled import build_once, commands_once, discovered, specialists
 from tests.support.made_tables import tables_copied
 from tests.support.places import ROOT
 from tests.support.postgres_server import PostgresServer, running
 from tests.support.prompt_copy import copied_prompts
+from tests.support.routes_once import read_routes_once
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.settings_cache import read_once, without_file
 from tests.support.training import made_once, phrases_once, ranker, shortcuts, trained_once
@@ -139,8 +138,7 @@ def built() -> Iterator[None]:
         build_once(patch)
         patch.setattr("app.testing.discover", discovered)
         patch.setattr("app.testing.plugins_found", specialists)
-        for place in (routing, utils):
-            patch.setattr(place, "get_dependant", dependants_once(utils.get_dependant))
+        read_routes_once(patch)
         patch.setattr(command_line, "application", commands_once(command_line.application, brought))
         yield
 
@@ -271,13 +269,19 @@ async def assistant(tmp_path: Path, script: Script) -> AsyncIterator[Assistant]:
 
 
 @pytest.fixture
-def house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """Work on a copy of the prompts and on a database of its own; return the copy."""
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Work in an empty folder, with the rules for a model and a database of its own; return the folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("APP_LANG", "en")
     monkeypatch.setenv("LLM_MODEL", "local:rules")
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/try.db")
-    with copied_prompts(tmp_path / "prompts") as copy:
+    return tmp_path
+
+
+@pytest.fixture
+def house(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Work on a copy of the prompts, and on a database of its own; return the copy."""
+    with copied_prompts(home / "prompts") as copy:
         monkeypatch.setattr(prompts, "FOLDER", copy)
         card.cache_clear()
         yield copy

@@ -39,7 +39,7 @@ def headings(file: Path) -> set[str]:
 
 
 @pytest.mark.needs(*EVERY_PART)
-def test_the_drawing_is_true(capsys: pytest.CaptureFixture[str], house: Path) -> None:
+def test_the_drawing_is_true(capsys: pytest.CaptureFixture[str], home: Path) -> None:
     """`docs/architecture.md` shows the graph as `python -m app graph` draws it."""
     assert command_line.main(["graph"]) == 0
 

@@ -110,7 +110,7 @@ async def test_an_export_is_a_thread_again(chat: Chat, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("house")
+@pytest.mark.usefixtures("home")
 def test_import_reads_what_export_wrote(tmp_path: Path, capsys: Captured) -> None:
     """The copy exports the same. A file in another form and a thread that exists are refused in one line."""
     assert main(["ask", "add milk to my list", "--thread", "me"]) == 0
@@ -141,7 +141,7 @@ NEVER_EXPORTED: Sequence[Mapping[str, object]] = [
 ]
 
 
-@pytest.mark.usefixtures("house")
+@pytest.mark.usefixtures("home")
 @pytest.mark.parametrize("wrong", NEVER_EXPORTED)
 def test_what_no_export_says_is_one_line(wrong: Mapping[str, object], tmp_path: Path, capsys: Captured) -> None:
     """A thread that could be stored and not read again is refused, and nothing of it is stored."""

@@ -2,13 +2,12 @@
 
 import copy
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from fastapi.dependencies.models import Dependant
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt import ToolNode
 
@@ -22,9 +21,8 @@ from agents.toolkit.speaker import Silence, Speaker, Speakers
 from agents.toolkit.tool_node import tool_node
 from app.composition import discover, faults_of, plugins_found
 from app.extensions import shipped
-from app.presentation.text_files import unreadable
 from observers import Observer
-from tests.support.prompt_copy import SHIPPED, is_unchanged
+from tests.support.prompt_copy import SHIPPED, state_of
 
 T = TypeVar("T")
 Find = Callable[..., list[str]]
@@ -33,7 +31,7 @@ FindFiles = Callable[[str, str], dict[Path, Path]]
 """A function that returns the files of a language that match a glob, like `prompts.files`."""
 
 MakeNode = Callable[..., ToolNode]
-FindDependant = Callable[..., Dependant]
+Parse = Callable[[Path], dict[str, Any]]
 Load = Callable[..., dict[str, Any]]
 """A function that returns what the files of a package define, like `agents.discovery.load_each`."""
 
@@ -100,17 +98,17 @@ def compiled(
 
 
 def checked_once(faults_of: Find) -> Find:
-    """Return a replacement for `faults_of`: with the shipped prompts it remembers the faults of the same speakers."""
-
-    @lru_cache(maxsize=8)
-    def found(staff: Cast, checks: tuple[object, ...], languages: tuple[str, ...], complete: bool) -> list[str]:
-        return faults_of(staff.speakers, complete=complete)
+    """Return a replacement for `faults_of` that remembers the faults of the same speakers with the same prompts."""
+    known: dict[object, list[str]] = {}
 
     def finding(speakers: Speakers, *, complete: bool) -> list[str]:
-        if not prompts.EXTENSIONS and is_unchanged(prompts.FOLDER):
-            checks = tuple(plugin.check for plugin in plugins_found().values())
-            return [*found(Cast(speakers, {}), checks, tuple(prompts.languages()), complete)]
-        return faults_of(speakers, complete=complete)
+        if prompts.EXTENSIONS:
+            return faults_of(speakers, complete=complete)
+        checks = tuple(plugin.check for plugin in plugins_found().values())
+        key = Cast(speakers, {}), checks, frozenset(state_of(prompts.FOLDER)), complete
+        if key not in known:
+            known[key] = faults_of(speakers, complete=complete)
+        return [*known[key]]
 
     return finding
 
@@ -130,12 +128,16 @@ def files_once(files: FindFiles) -> FindFiles:
     return finding
 
 
-def read_once(unreadable: Callable[[], list[str]]) -> Callable[[], list[str]]:
-    """Return a replacement for `unreadable` that reads the shipped prompts once."""
-    shipped = cache(unreadable)
+def parsed_once(read_toml: Parse) -> Parse:
+    """Return a replacement for `prompts.read_toml` that parses the same file, or a copy of it, once."""
+    known: dict[object, dict[str, Any]] = {}
 
-    def reading() -> list[str]:
-        return [*shipped()] if not prompts.EXTENSIONS and is_unchanged(prompts.FOLDER) else unreadable()
+    def reading(path: Path) -> dict[str, Any]:
+        status = path.stat()
+        key = path.parent.name, path.name, status.st_size, status.st_mtime_ns
+        if key not in known:
+            known[key] = read_toml(path)
+        return known[key]
 
     return reading
 
@@ -179,10 +181,12 @@ def _built(staff: Cast, options: tuple[tuple[str, Any], ...]) -> Graph:
 
 def build_once(patch: pytest.MonkeyPatch) -> None:
     """Check the same speakers, and build their graph, once in this process and in those that are forked from it."""
+    parsed = parsed_once(prompts.read_toml)
     patch.setattr("app.composition.faults_of", checked_once(faults_of))
     patch.setattr("prompts.files", files_once(prompts.files))
     patch.setattr("app.extensions.shipped", cache(shipped))
-    patch.setattr("app.presentation.tool_card.unreadable", read_once(unreadable))
+    for place in ("prompts", "app.presentation.text_files"):
+        patch.setattr(f"{place}.read_toml", parsed)
     for package in ("dialogs", "observers", "app.extensions"):
         patch.setattr(f"{package}.load_each", loaded_once(load_each))
     patch.setattr("app.composition.trained_gate", cache(trained_gate))
@@ -190,25 +194,6 @@ def build_once(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("app.testing.build_graph", built_once)
     patch.setattr("agents.nodes.tools.tool_node", once := nodes_once(tool_node))
     patch.setattr("agents.nodes.shortcut.tool_node", once)
-
-
-def dependants_once(get_dependant: FindDependant) -> FindDependant:
-    """Return a replacement for FastAPI's `get_dependant` that reads the signature of the same function once.
-
-    Each application reads all routes anew: half of the time of its test. A closure over an application is not kept.
-    """
-    known: dict[tuple[object, ...], Dependant] = {}
-
-    def dependant_of(*, path: str, call: Callable[..., Any], **options: Any) -> Dependant:
-        if getattr(call, "__closure__", None) is not None:
-            return get_dependant(path=path, call=call, **options)
-        key = path, call, repr(sorted(options.items()))
-        if key not in known:
-            known[key] = get_dependant(path=path, call=call, **options)
-        # Its application adds dependencies of its own.
-        return replace(known[key], dependencies=[*known[key].dependencies])
-
-    return dependant_of
 
 
 def nodes_once(tool_node: MakeNode) -> MakeNode:

@@ -2,12 +2,15 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import prompts
 
+FileState = tuple[int, int] | None
+"""The size and the time of the last change of a file; None for a folder."""
 SHIPPED = prompts.FOLDER
 _spare: list[Path] = []
 """Unused copies, each equal to the prompts."""
@@ -33,13 +36,18 @@ def copied_prompts(folder: Path) -> Iterator[Path]:
         _spare.append(spare)
 
 
-def is_unchanged(folder: Path) -> bool:
-    """Tell whether a folder holds the shipped prompts, word for word."""
-    return folder == SHIPPED or _contents(folder) == _contents(SHIPPED)
+def state_of(folder: Path) -> Set[object]:
+    """Return the state of all files of a folder of prompts: equal states have the same texts."""
+    return (_shipped() if folder == SHIPPED else _contents(folder)).items()
+
+
+@cache
+def _shipped() -> dict[str, FileState]:
+    return _contents(SHIPPED)
 
 
 def _put_right(folder: Path) -> None:
-    is_now, should_be = _contents(folder), _contents(SHIPPED)
+    is_now, should_be = _contents(folder), _shipped()
     for name in sorted(is_now.keys() - should_be.keys(), reverse=True):
         (folder / name).rmdir() if is_now[name] is None else (folder / name).unlink()
     for name, state in sorted(should_be.items()):
@@ -51,9 +59,9 @@ def _put_right(folder: Path) -> None:
             shutil.copy2(SHIPPED / name, folder / name)
 
 
-def _contents(folder: Path) -> dict[str, tuple[int, int] | None]:
-    """Return the size and the time of the last change of each file, and None for each folder, by relative path."""
-    contents: dict[str, tuple[int, int] | None] = {}
+def _contents(folder: Path) -> dict[str, FileState]:
+    """Return the state of each file and folder, by relative path."""
+    contents: dict[str, FileState] = {}
     waiting = [""]
     while waiting:
         within = waiting.pop()

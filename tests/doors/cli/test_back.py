@@ -12,7 +12,7 @@ from tests.doors.cli.conftest import Captured
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.usefixtures("house")
+@pytest.mark.usefixtures("home")
 def test_a_thread_goes_back_and_says_what_stays(capsys: Captured) -> None:
     """The turn's lines are printed with what stays done; a turn that is not kept is one line and exit code 2."""
     for text, code in (("let's get acquainted", 0), ("I am a nurse", WAITING), ("add milk to my list", 0)):
@@ -37,7 +37,7 @@ def test_a_thread_goes_back_and_says_what_stays(capsys: Captured) -> None:
 
 
 def test_turns_beyond_those_that_are_kept_are_gone(
-    house: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     """`KEEP_TURNS` says how many can be gone back to."""
     monkeypatch.setenv("KEEP_TURNS", "2")

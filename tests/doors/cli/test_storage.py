@@ -15,10 +15,10 @@ from tests.doors.cli.conftest import Captured
 pytestmark = pytest.mark.slow
 
 
-def test_a_broken_state_is_one_line_and_history_is_still_read(house: Path, capsys: Captured) -> None:
+def test_a_broken_state_is_one_line_and_history_is_still_read(home: Path, capsys: Captured) -> None:
     """`state` says what to do; `history`, `export` and `forget` need no state; the next message rebuilds it."""
     assert main(["ask", "hello", "--thread", "me"]) == 0
-    with closing(sqlite3.connect(house.parent / "try.db")) as database, database:
+    with closing(sqlite3.connect(home / "try.db")) as database, database:
         database.execute("UPDATE checkpoints SET checkpoint = x'c1'")
     capsys.readouterr()
     assert main(["state", "--thread", "me"]) == 74
@@ -27,17 +27,16 @@ def test_a_broken_state_is_one_line_and_history_is_still_read(house: Path, capsy
     assert main(["history", "--thread", "me"]) == 0
     assert main(["ask", "what can you do?", "--thread", "me"]) == 0
     assert main(["state", "--thread", "me"]) == 0
-    with closing(sqlite3.connect(house.parent / "try.db")) as database, database:
+    with closing(sqlite3.connect(home / "try.db")) as database, database:
         database.execute("UPDATE checkpoints SET checkpoint = x'c1'")
     assert main(["forget", "--thread", "me"]) == 0
 
 
-@pytest.mark.usefixtures("house")
-def test_pages_of_garbage_are_one_line(house: Path, capsys: Captured) -> None:
+def test_pages_of_garbage_are_one_line(home: Path, capsys: Captured) -> None:
     """A damaged file ends a command with one line and an exit code, never with a traceback."""
     for number in range(8):
         assert main(["ask", f"add thing{number} to my list", "--thread", "me"]) == 0
-    path = house.parent / "try.db"
+    path = home / "try.db"
     data = bytearray(path.read_bytes())
     for page in range(2, len(data) // 4096, 2):
         data[page * 4096 : (page + 1) * 4096] = os.urandom(4096)
@@ -51,14 +50,13 @@ def test_pages_of_garbage_are_one_line(house: Path, capsys: Captured) -> None:
         assert bool(shown.err) == bool(code)
 
 
-@pytest.mark.usefixtures("house")
 @pytest.mark.parametrize("command", [["threads"], ["ask", "hi"]])
 def test_an_unusable_file_has_its_exit_code(
-    house: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured, command: list[str]
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured, command: list[str]
 ) -> None:
     """A path that leads nowhere and a file that is no database are one line, and not a fault of the caller."""
-    (house.parent / "notes.txt").write_text("These are notes, and no database. " * 100)
-    for path in (house.parent / "notes.txt", "/dev/null/x.db"):
+    (home / "notes.txt").write_text("These are notes, and no database. " * 100)
+    for path in (home / "notes.txt", "/dev/null/x.db"):
         monkeypatch.setenv("DATABASE_URL", f"sqlite:///{path}")
         assert main(command) == 74
         err = capsys.readouterr().err
@@ -66,25 +64,23 @@ def test_an_unusable_file_has_its_exit_code(
         assert len(err.splitlines()) == 1
 
 
-@pytest.mark.usefixtures("house")
-def test_two_names_are_one_database(house: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+def test_two_names_are_one_database(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     """A symbolic link and a relative path share log and locks with the file; a hard link is refused."""
     assert main(["ask", "add milk to my list", "--thread", "me"]) == 0
-    real, link = house.parent / "try.db", house.parent / "link.db"
+    real, link = home / "try.db", home / "link.db"
     link.symlink_to(real)
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{link}")
     assert main(["ask", "add eggs to my list", "--thread", "me"]) == 0
     monkeypatch.setenv("DATABASE_URL", "sqlite:///try.db")
     assert main(["ask", "show my list", "--thread", "me"]) == 0
     assert "eggs" in capsys.readouterr().out
-    assert not [path for path in house.parent.iterdir() if path.name.startswith("link.db.")]
-    (house.parent / "hard.db").hardlink_to(real)
+    assert not [path for path in home.iterdir() if path.name.startswith("link.db.")]
+    (home / "hard.db").hardlink_to(real)
     assert main(["ask", "add tea", "--thread", "me"]) == 74
     assert "a second name, a hard link" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("house")
-def test_a_reading_command_needs_no_writing(house: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+def test_a_reading_command_needs_no_writing(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     """A reading command works on a read-only file system; a conversation there is refused."""
     assert main(["ask", "add milk to my list", "--thread", "me"]) == 0
     real = Path.touch
@@ -95,17 +91,17 @@ def test_a_reading_command_needs_no_writing(house: Path, monkeypatch: pytest.Mon
         real(path, mode, exist_ok)
 
     monkeypatch.setattr(Path, "touch", touch)
-    before = {path.name: path.stat().st_mtime_ns for path in house.parent.glob("try.db*")}
+    before = {path.name: path.stat().st_mtime_ns for path in home.glob("try.db*")}
     capsys.readouterr()
     for command in (["threads"], *([name, "--thread", "me"] for name in ("state", "history", "export"))):
         assert main(command) == 0, command
         assert capsys.readouterr().out
-    assert {path.name: path.stat().st_mtime_ns for path in house.parent.glob("try.db*")} == before
+    assert {path.name: path.stat().st_mtime_ns for path in home.glob("try.db*")} == before
     assert main(["ask", "add eggs", "--thread", "me"]) == 74
     assert "Read-only file system" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("house")
+@pytest.mark.usefixtures("home")
 def test_a_terminal_that_shows_ascii_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """A character outside the encoding costs a letter, and not the command."""
     shown = io.BytesIO()
@@ -115,7 +111,7 @@ def test_a_terminal_that_shows_ascii_alone(monkeypatch: pytest.MonkeyPatch) -> N
     assert b"?" in shown.getvalue()
 
 
-def test_what_was_said_needs_no_model(house: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+def test_what_was_said_needs_no_model(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     """It is shown, exported and deleted while the model's key is missing; a turn names the key."""
     assert main(["ask", "hello", "--thread", "me"]) == 0
     monkeypatch.setenv("LLM_MODEL", "openai:gpt-x")

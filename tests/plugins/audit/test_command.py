@@ -11,11 +11,11 @@ from prompts import sentence
 
 
 @pytest.mark.needs("standin")
-def test_commands_that_change_something_are_listed(house: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_that_change_something_are_listed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Listed as lines and as JSON, what failed too; commands that only look are not."""
     assert command_line.main(["audit"]) == 0
     assert capsys.readouterr().out.strip() == sentence("audit/phrases", "no_deeds", "en")
-    messages = house.parent / "messages.json"
+    messages = home / "messages.json"
     messages.write_text('{"system_messages": [{"content": "nobody may read this"}]}', "utf-8")
     for command in (
         ["ask", "hello", "--thread", "ann"],

@@ -94,7 +94,7 @@ def test_a_turn_that_is_begun_anew_is_told_once() -> None:
 
 @pytest.mark.parametrize("workers", ["yes", "no"])
 def test_a_worker_needs_its_settings(
-    house: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], workers: str
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], workers: str
 ) -> None:
     """Without them it is one line."""
     monkeypatch.setenv("WORKERS", workers)

@@ -8,7 +8,7 @@ from app.cli.command_line import main
 from prompts import sentence
 from tests.doors.cli.conftest import Captured, Feed
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("house")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("home")]
 SIT = ["seat", "--thread", "me", "--as", "Anna"]
 
 

@@ -15,7 +15,7 @@ from prompts import sentence
 
 
 @pytest.mark.needs("standin")
-def test_days_are_listed(house: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_days_are_listed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A line for each day and model, as JSON too; nothing used is said in words."""
     assert command_line.main(["usage"]) == 0
     assert capsys.readouterr().out.strip() == sentence("usage/phrases", "no_usage", "en")

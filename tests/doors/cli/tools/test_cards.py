@@ -6,8 +6,9 @@ from app.cli import command_line
 from prompts import card_file
 from tests.support.tools_command import Captured
 
+pytestmark = [pytest.mark.needs("standin"), pytest.mark.usefixtures("house")]
 
-@pytest.mark.needs("standin")
+
 def test_a_card_may_be_left_without_examples(capsys: Captured) -> None:
     """The application starts without them; `check` gives a warning, apart from the faults, and does not fail."""
     card_file("abilities", "en").write_text("Tell.\n\n", "utf-8")
@@ -16,7 +17,6 @@ def test_a_card_may_be_left_without_examples(capsys: Captured) -> None:
     assert f"Warnings\n  {warning}\n\nNo faults." in capsys.readouterr().out
 
 
-@pytest.mark.needs("standin")
 def test_a_broken_card_is_named_before_anything_runs(capsys: Captured) -> None:
     """`check` fails, and a conversation does not begin, with one line that names the file and the rule."""
     card_file("abilities", "en").write_text("- help\n- help\n", "utf-8")

@@ -13,6 +13,7 @@ from statistics import median
 
 from app.assistant import Assistant, Turn
 from app.composition.doors import open_for_door
+from app.composition.rankers import train
 from app.settings import Settings
 from benchmarks.processes import command, cpu_seconds
 from benchmarks.report import Row
@@ -46,6 +47,8 @@ async def our_application(url: str, model: str, workers: int, people: int) -> As
             await stack.enter_async_context(command("app", "worker", settings=of_workers)) for _ in range(workers)
         ]
         say = way_into(assistant)
+        # The first start of an installation trains them; that is no part of a turn.
+        await train(assistant.speakers, direct=settings.direct_switch)
         # After so many answered threads every worker has started.
         await crowd(say, 8 * workers + 1, 2, name="warm")
         await asyncio.sleep(workers)

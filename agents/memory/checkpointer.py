@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Literal, cast
@@ -36,8 +36,9 @@ ROUNDS = 4
 WITHIN = "\x1f"
 """Separates a thread's name from the rest of the name of a thread within it."""
 READ, ENDING = "read", "ending "
-"""Keys in a run's configuration. `READ` has the latest checkpoint: the holder of the thread has read it, nobody writes.
-`ENDING` with the thread's name has a list for the steps that save the last checkpoint together with the outcome."""
+"""Keys in a run's configuration. `READ` has the latest checkpoint by thread and namespace, or None where there is none:
+the holder of the thread has read it, nobody writes. `ENDING` with the thread's name has a list for the steps that save
+the last checkpoint together with the outcome."""
 LEADS_ON = ("branch:to:", "join:", START, TASKS)
 """Prefixes of channels: while a turn has further steps, a channel with one of them has a value."""
 BEGUN = {START, "branch:to:route"}
@@ -175,10 +176,11 @@ class Saver(BaseCheckpointSaver[int]):
             BrokenState: the stored checkpoint cannot be read.
         """
         place, id = _place(config), get_checkpoint_id(config)
-        read: CheckpointTuple | None = config["configurable"].get(READ)
-        if read and not id and _place(read.config) == place:
+        read: Mapping[tuple[str, str], CheckpointTuple | None] = config["configurable"].get(READ) or {}
+        if place in read and not id:
+            latest = read[place]
             # LangGraph changes the versions of a checkpoint.
-            return read._replace(checkpoint=copy_checkpoint(read.checkpoint))
+            return latest and latest._replace(checkpoint=copy_checkpoint(latest.checkpoint))
 
         def select(database: Session) -> tuple[Stored, list[Block | bytes]] | None:
             row = database.execute(NAMED if id else LATEST, (*place, id) if id else place).fetchone()

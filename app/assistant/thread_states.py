@@ -4,6 +4,7 @@ import logging
 from enum import Enum
 
 from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.types import StateSnapshot
 
 from agents.errors import BrokenState
@@ -54,13 +55,13 @@ class ThreadStates:
         """
         config = config_of(thread)
         stored = await self._saver.aget_tuple(config)
+        place: RunnableConfig = {"configurable": {**config["configurable"], READ: {(thread, ""): stored}}}
         if stored is None:
-            return StateSnapshot({}, (), config, None, None, None, (), ())
+            return StateSnapshot({}, (), place, None, None, None, (), ())
         values = stored.checkpoint["channel_values"]
         if stored.pending_writes or values.keys() - State.__annotations__:
             return await self._graph.aget_state(config)
-        place = {**config["configurable"], READ: stored}
-        return StateSnapshot(values, (), {"configurable": place}, stored.metadata, None, stored.parent_config, (), ())
+        return StateSnapshot(values, (), place, stored.metadata, None, stored.parent_config, (), ())
 
     async def sound(self, thread: str) -> StateSnapshot:
         """Return the state of a thread. Raises BrokenState: its values cannot be read, or have wrong types."""

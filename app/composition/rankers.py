@@ -93,19 +93,22 @@ def unpacked(data: bytes) -> tuple[Space, Linear]:
     return space, linear
 
 
+async def train(speakers: Speakers, *, direct: bool) -> None:
+    """Train the missing rankers, in a thread."""
+    searched = (tool_search.cards for tool_search in tool_searches(speakers).values())
+    for cards in (*searched, cards_of_all(speakers, direct=direct)):
+        await asyncio.to_thread(ranker_of, cards)
+
+
 @asynccontextmanager
 async def prepared(speakers: Speakers, *, direct: bool) -> AsyncIterator[None]:
     """Train the missing rankers during the block, beside everything else."""
 
-    async def train() -> None:
+    async def train_late() -> None:
         await asyncio.sleep(AFTER)
-        for cards in (
-            *(tool_search.cards for tool_search in tool_searches(speakers).values()),
-            cards_of_all(speakers, direct=direct),
-        ):
-            await asyncio.to_thread(ranker_of, cards)
+        await train(speakers, direct=direct)
 
-    training = asyncio.create_task(train())
+    training = asyncio.create_task(train_late())
     try:
         yield
     finally:

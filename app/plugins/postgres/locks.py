@@ -21,8 +21,8 @@ SILENCE = 5
 """The number of looks, a `BEAT` apart, after which a silent server counts as lost."""
 FROZEN = 15.0
 """Seconds without a sign of life after which a process loses its locks to one that waits for them."""
-LOCK = "SELECT pg_try_advisory_lock(%s)"
-UNLOCK = "SELECT pg_advisory_unlock(%s)"
+LOCK = "SELECT pg_try_advisory_lock(key) FROM unnest(%s::bigint[]) AS key"
+UNLOCK = "SELECT pg_advisory_unlock(key) FROM unnest(%s::bigint[]) AS key"
 HOLDER = """
 SELECT pid, application_name FROM pg_locks JOIN pg_stat_activity USING (pid)
 WHERE application_name LIKE 'dialogs %%' AND locktype = 'advisory' AND granted AND objsubid = 1
@@ -66,13 +66,36 @@ class _Holder:
         self.lease = lease
         self._answers = 0
         """The number of the server's answers."""
+        self._requests: dict[str, list[tuple[int, asyncio.Future[bool]]]] = {LOCK: [], UNLOCK: []}
+        """The locks that wait for a statement, with the futures for its results."""
+        self._turn = asyncio.Lock()
         self._tasks = [asyncio.create_task(work) for work in (self._beat(), self._watch())]
 
     async def does(self, sql: str, key: int) -> bool:
-        """Run a statement on a lock; return whether it succeeded."""
-        row = await (await self.connection.execute(sql.encode(), (key,))).fetchone()
-        self._answers += 1
-        return bool(row and row[0])
+        """Run a statement on a lock; return whether it succeeded. Requests that wait meanwhile share the next one."""
+        done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._requests[sql].append((key, done))
+        async with self._turn:
+            if not done.done():
+                await self._run(sql)
+        return await done
+
+    async def _run(self, sql: str) -> None:
+        requests, self._requests[sql] = self._requests[sql], []
+        waiting = [done for _, done in requests]
+        try:
+            rows = await (await self.connection.execute(sql.encode(), ([key for key, _ in requests],))).fetchall()
+        except psycopg.Error as failure:
+            for done in waiting:
+                done.set_exception(failure)
+        else:
+            self._answers += 1
+            for done, (is_so,) in zip(waiting, rows, strict=True):
+                done.set_result(bool(is_so))
+        finally:
+            # Nobody waits for a statement that was cancelled.
+            for done in waiting:
+                done.cancel()
 
     async def _beat(self) -> None:
         """Give signs of life until the connection is lost."""

@@ -238,3 +238,24 @@ async def test_a_connection_that_dies_in_a_query(memory: Memory, monkeypatch: py
     assert [line.text for line in await memory.transcript.lines("t", after=told.row - 1)] == ["Said."]
     assert await memory.transcript.lines("t", after=told.row) == []
     assert await memory.transcript.records("t", "s") == []
+
+
+async def test_threads_that_begin_together_are_locked_together(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forty threads at once take a few statements, and each has its own lock."""
+    async with memory.locks.hold("first"):
+        holder = cast(locks.AdvisoryLocks, memory.locks)._holder
+        assert holder
+        statements, inside, run = list[str](), asyncio.Barrier(40), holder._run
+
+        async def noted(sql: str) -> None:
+            statements.append(sql)
+            await run(sql)
+
+        async def held(number: int) -> None:
+            async with memory.locks.hold(f"t{number}"):
+                await inside.wait()
+
+        monkeypatch.setattr(holder, "_run", noted)
+        await asyncio.gather(*map(held, range(40)))
+        assert {locks.LOCK, locks.UNLOCK} == {*statements}
+        assert len(statements) <= 10

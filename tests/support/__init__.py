@@ -11,8 +11,9 @@ The stand-in: its room and its tables: `rules`, `rules_prompt`, `standin_table`,
 Tools for tests: `shop_tools`, `page_tools`, `write_tools`, `errands`; the forms in which providers take
     them, and arguments as models write them: `tool_dialects`, `written_arguments`.
 
-Servers on this machine: `http_service`, `http_door`, `routes_once`, `matching_steps`, `page_visits`, `loopback`, `webhook_server`,
-    `search_servers`, `notification_server`, `pdf_file`, `postgres_server`, `worker_fleet`, `trace_receiver`.
+Servers on this machine: `http_service`, `http_door`, `routes_once`, `matching_steps`, `page_visits`, `loopback`,
+    `webhook_server`, `search_servers`, `notification_server`, `pdf_file`, `postgres_server`, `worker_fleet`,
+    `trace_receiver`.
 
 Telegram: a server that speaks the Bot API: `telegram_server`, `telegram_http`, `telegram_schema`, `telegram_table`,
     `telegram_limits`, `telegram_flood`, `telegram_chats`.

@@ -1,8 +1,8 @@
-"""Agent graphs as dialogs: interrupts become questions, handoffs lead to other dialogs, and the state is kept."""
+"""Agent graphs as dialogs: interrupts become questions, and a run may be left, bounded, ended and forgotten."""
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from operator import add
@@ -10,159 +10,32 @@ from typing import Annotated, Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware, ModelRetryMiddleware
+from langchain.agents.middleware import ModelRetryMiddleware
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda
-from langchain_core.tools import BaseTool, StructuredTool, tool
+from langchain_core.tools import StructuredTool
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.types import Command, RetryPolicy, interrupt
+from langgraph.types import RetryPolicy, interrupt
 
 from agents.errors import ContractError
-from agents.events import Error, Interrupt, ModelEnd, ToolEnd
+from agents.events import Error, ModelEnd, ToolEnd
 from agents.sources.attachments import Contents
 from agents.state.person import Origin, Quoted
 from agents.toolkit import hand_back, traits
-from agents.toolkit.speaker import Speakers
 from app.assistant.system_messages import SystemMessages
 from app.testing import Chat
-from app.testing.script import Call, Script, ScriptModel
+from app.testing.script import Call
 from dialogs import Dialog
-from prompts import phrase, sentence
+from prompts import phrase
+from tests.plugins.agent_graphs.desk import PAID, SCRIPT, model, pay, question, seat
 from tests.support.simulated_time import advance
 
 pytestmark = pytest.mark.needs("planner")
-
-PAID: list[tuple[str, float]] = []
-SCRIPT = Script()
-"""The script of the models within graphs."""
-
-
-@pytest.fixture(autouse=True)
-def _fresh(chat: Chat) -> Iterator[None]:
-    # One dialog more is enough to go to, and the graph is built for each test.
-    chat.speakers = Speakers(chat.speakers.supervisor, {"planner": chat.speakers["planner"]})
-    PAID.clear()
-    SCRIPT.queues.clear()
-    SCRIPT.asked.clear()
-    yield
-    assert SCRIPT.left() == {}
-
-
-@tool
-def pay(to: str, amount: float) -> str:
-    """Pay somebody."""
-    PAID.append((to, amount))
-    return f"{to} has {amount:g}."
-
-
-def seat(chat: Chat, agent: Any, name: str = "desk", **more: Any) -> None:
-    """Put a graph into the application as a dialog."""
-    dialog = Dialog(tool=f"go_to_{name}", description="Used for paying.", agent=agent, **more).named(name)
-    chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, name: dialog})
-
-
-def model(role: str = "desk") -> ScriptModel:
-    """Return a model that plays a role of the script."""
-    return ScriptModel(role=role, script=SCRIPT)
-
-
-def reviewed(mode: Any, *decisions: Any) -> Any:
-    """Return an agent whose payments a person reviews."""
-    review = HumanInTheLoopMiddleware({"pay": {"allowed_decisions": [*decisions]}}, interrupt_mode=mode)
-    return create_agent(model(), [pay, hand_back], middleware=[review])
-
-
-def question(chat: Chat) -> Interrupt:
-    """Return the question that the user sees now."""
-    return [event for event in chat.events if isinstance(event, Interrupt)][-1]
-
-
-MODES = pytest.mark.parametrize("mode", ["batched", "per_call"])
-ALL = ("approve", "edit", "reject")
-
-
-@MODES
-@pytest.mark.parametrize(
-    ("answer", "source", "lang"), [("yes", "choice", "en"), ("1", "message", "en"), ("да, конечно", "message", "ru")]
-)
-async def test_a_review_that_approves(chat: Chat, mode: Any, answer: str, source: str, lang: str) -> None:
-    """The user sees the call with its arguments; a tap, a number or a word lets it run once, in another process."""
-    seat(chat, reviewed(mode, *ALL))
-    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
-    SCRIPT.add(desk=[Call("pay", {"to": "Bob", "amount": 10.0}), "Bob has it."])
-    await chat.says("Pay Bob 10", lang=lang)
-    assert (
-        question(chat).prompt
-        == f"pay (to: Bob; amount: 10.0)?\n{sentence('agent_graphs/phrases', 'review_edit', lang)}"
-    )
-    assert [option["id"] for option in question(chat).options] == ["yes", "no"]
-    assert PAID == []
-
-    trace = await chat.says(answer, source=source, lang=lang)
-
-    assert "desk.pay(to='Bob', amount=10.0) = Bob has 10." in trace
-    assert trace.endswith("desk: Bob has it.")
-    assert PAID == [("Bob", 10.0)]
-
-
-@MODES
-@pytest.mark.parametrize(("answer", "reason"), [("no", "Do not retry"), ("Not before Friday, please", "Friday")])
-async def test_a_review_that_rejects(chat: Chat, mode: Any, answer: str, reason: str) -> None:
-    """The call is not made; the model reads that it was rejected, and the user's words as the reason."""
-    seat(chat, reviewed(mode, *ALL))
-    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
-    SCRIPT.add(desk=[Call("pay", {"to": "Bob", "amount": 10.0}), "All right, not now."])
-    await chat.says("Pay Bob 10")
-    assert (await chat.says(answer)).endswith("desk: All right, not now.")
-    assert PAID == []
-    assert reason in SCRIPT.asked[-1].messages[-1].text
-
-
-@MODES
-@pytest.mark.parametrize("answer", ["amount: 20", '{"amount": 20}'])
-async def test_a_review_that_edits(chat: Chat, mode: Any, answer: str) -> None:
-    """The call runs with the value that the user has changed, and with the others as they were."""
-    seat(chat, reviewed(mode, *ALL))
-    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
-    SCRIPT.add(desk=[Call("pay", {"to": "Bob", "amount": 10.0}), "He has twenty."])
-    await chat.says("Pay Bob 10")
-    await chat.says(answer)
-    assert PAID == [("Bob", 20)]
-
-
-@MODES
-async def test_an_answer_that_is_not_allowed_is_asked_for_again(chat: Chat, mode: Any) -> None:
-    """A no is no answer if a call may not be rejected, and the question stands again."""
-    seat(chat, reviewed(mode, "approve"))
-    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
-    SCRIPT.add(desk=[Call("pay", {"to": "Bob", "amount": 10.0}), "Done."])
-    await chat.says("Pay Bob 10")
-    await chat.says("no")
-    assert question(chat).prompt == "pay (to: Bob; amount: 10.0)?"
-    assert PAID == []
-    assert (await chat.says("yes")).endswith("desk: Done.")
-    assert PAID == [("Bob", 10.0)]
-
-
-@MODES
-async def test_each_call_of_a_reply_is_reviewed(chat: Chat, mode: Any) -> None:
-    """The questions come one after the other; each answer decides on its own call."""
-    seat(chat, reviewed(mode, *ALL))
-    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
-    both = [Call("pay", {"to": "Bob", "amount": 10.0}), Call("pay", {"to": "Eve", "amount": 5.0})]
-    SCRIPT.add(desk=[both, "Only Eve is paid."])
-    await chat.says("Pay Bob 10 and Eve 5")
-    assert "Bob" in question(chat).prompt
-    await chat.says("no")
-    assert "Eve" in question(chat).prompt
-    assert (await chat.says("yes")).endswith("desk: Only Eve is paid.")
-    assert PAID == [("Eve", 5.0)]
 
 
 async def test_what_stands_beside_a_message_is_heard(chat: Chat) -> None:
     """The agent reads what the message answers, its files, and what the operator says; nothing of it comes twice."""
     seat(chat, create_agent(model(), []))
-    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
     SCRIPT.add(desk=["At your service.", "It is about hats.", "Yes."])
     await chat.says("To the desk")
     async with chat.assistant() as assistant:
@@ -185,7 +58,6 @@ async def test_what_stands_beside_a_message_is_heard(chat: Chat) -> None:
 async def test_what_models_inside_use_up_is_told(chat: Chat) -> None:
     """Each call of a model begins and ends as an event of the dialog, and counts in the turn."""
     seat(chat, create_agent(model(), [pay]))
-    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
     SCRIPT.add(desk=[Call("pay", {"to": "Bob", "amount": 1.0}), "Paid."])
     await chat.says("Pay Bob 1")
     ends = [event for event in chat.events if isinstance(event, ModelEnd) and event.speaker == "desk"]
@@ -225,7 +97,6 @@ def journey() -> Any:
 async def test_interrupts_in_a_row_and_side_by_side(chat: Chat) -> None:
     """Each is a question of its own; every answer comes in another process, and a no still counts as false there."""
     seat(chat, journey())
-    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
     await chat.says("I want to travel")
     assert question(chat).prompt == "Is it warm there?"
     await chat.says("no")
@@ -239,7 +110,6 @@ async def test_a_run_costs_so_many_calls(chat: Chat) -> None:
     """A graph stops where the turn may ask no model any more; the user is told, and "go on" goes on at that node."""
     seat(chat, create_agent(model(), [pay]))
     chat.limits = replace(chat.limits, turn_calls=3)
-    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
     SCRIPT.add(desk=[Call("pay", {"to": "Bob", "amount": 1.0}), Call("pay", {"to": "Eve", "amount": 2.0}), "Paid."])
     assert (await chat.says("Pay Bob 1 and Eve 2")).endswith(f"desk: {phrase('turn_spent', 'en', most=3)}")
     assert chat.events[-1].plain()["model_calls"] == 3
@@ -252,7 +122,6 @@ async def test_a_graph_that_hides_failures_stops_all_the_same(chat: Chat) -> Non
     retry = ModelRetryMiddleware(max_retries=0, on_failure="continue")
     seat(chat, create_agent(model(), [pay], middleware=[retry]))
     chat.limits = replace(chat.limits, turn_calls=2)
-    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
     SCRIPT.add(desk=[Call("pay", {"to": "Bob", "amount": 1.0})])
     assert (await chat.says("Pay Bob 1")).endswith(f"desk: {phrase('turn_spent', 'en', most=2)}")
 
@@ -280,7 +149,6 @@ async def test_retries_and_timeouts_of_a_graph_hold(chat: Chat) -> None:
     graph.add_edge(START, "book")
     graph.add_edge("book", "confirm")
     seat(chat, graph.compile())
-    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
     await chat.says("Book it", id="1")
     assert [event.code for event in chat.events if isinstance(event, Error)] == ["internal"]
     assert (await chat.says("Book it", id="1")).endswith("desk: It is booked.")
@@ -290,7 +158,7 @@ async def test_retries_and_timeouts_of_a_graph_hold(chat: Chat) -> None:
 async def test_the_keys_of_a_graph_are_kept(chat: Chat) -> None:
     """A run's values in the graph's own keys are there in the next run; the journal of a run does not grow."""
     seat(chat, journey())
-    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})], observer=["stay"])
+    chat.expects(observer=["stay"])
     await chat.says("I want to travel")
     for answer in ("yes", "1", "Rome"):
         await chat.says(answer)
@@ -306,7 +174,7 @@ async def test_the_keys_of_a_graph_are_kept(chat: Chat) -> None:
 async def test_away_and_back(chat: Chat) -> None:
     """A dialog that waits can be left for another one; when it is gone back to, it asks what is still open."""
     seat(chat, journey(), resume="tell")
-    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})], planner=["Your plans?"])
+    chat.expects(planner=["Your plans?"])
     await chat.says("I want to travel")
     await chat.says("no")
     await chat.says("planner")
@@ -318,29 +186,10 @@ async def test_away_and_back(chat: Chat) -> None:
     assert (await chat.says("3")).endswith("desk: Oslo cold, bag 3")
 
 
-@pytest.mark.parametrize("kind", ["batched", "per_call", "swarm"])
-async def test_away_from_a_review_and_back(chat: Chat, kind: str) -> None:
-    """A payment waits while the user speaks of something else, also one within a swarm; it is made once, after all."""
-    seat(chat, swarm("per_call") if kind == "swarm" else reviewed(kind, *ALL), resume="silent")
-    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})], planner=["Your plans?"])
-    if kind == "swarm":
-        SCRIPT.add(alice=[Call("transfer_to_bob")])
-    SCRIPT.queues["bob" if kind == "swarm" else "desk"] = [Call("pay", {"to": "Eve", "amount": 5.0}), "Eve is paid."]
-    await chat.says("Pay Eve 5")
-    asked = question(chat).prompt
-    await chat.says("planner")
-    assert (await chat.state())["paused"] == ["desk"]
-    await chat.says("desk")
-    assert question(chat).prompt == asked
-    assert PAID == []
-    assert (await chat.says("yes")).endswith("desk: Eve is paid.")
-    assert PAID == [("Eve", 5.0)]
-
-
 async def test_a_dialog_that_was_ended_begins_anew(chat: Chat) -> None:
     """A dialog's open question at its end is not asked again."""
     seat(chat, journey(), resume="never")
-    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})] * 2, planner=["Your plans?"])
+    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})], planner=["Your plans?"])
     await chat.says("I want to travel")
     await chat.says("no")
     await chat.says("planner")
@@ -352,7 +201,6 @@ async def test_a_dialog_that_was_ended_begins_anew(chat: Chat) -> None:
 async def test_forgetting_removes_the_journal(chat: Chat) -> None:
     """Nothing of a run that waits is left of a thread that is forgotten."""
     seat(chat, journey())
-    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
     await chat.says("I want to travel")
     async with chat.assistant() as assistant:
         assert await assistant.memory.forget("ann")
@@ -364,7 +212,6 @@ async def test_forgetting_removes_the_journal(chat: Chat) -> None:
 async def test_undo_says_what_it_cannot_take_back(chat: Chat) -> None:
     """The answer names the write of a graph's tool, and nothing older is taken back in its place."""
     seat(chat, create_agent(model(), [pay]))
-    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
     SCRIPT.add(desk=[Call("pay", {"to": "Bob", "amount": 1.0}), "Paid."])
     await chat.says("Pay Bob 1")
     assert phrase("undo_cannot", "en", what="pay") in await chat.says("undo")
@@ -373,60 +220,11 @@ async def test_undo_says_what_it_cannot_take_back(chat: Chat) -> None:
 async def test_an_agent_gives_the_conversation_back(chat: Chat) -> None:
     """`hand_back` among the tools of an agent ends the dialog, or passes a wish to the supervisor."""
     seat(chat, create_agent(model(), [hand_back]))
-    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"}), "It is sunny."])
+    chat.expects(supervisor=["It is sunny."])
     SCRIPT.add(desk=[Call("hand_back", {"wish": "the weather"})])
     trace = await chat.says("What is the weather like?")
     assert trace.endswith("supervisor: It is sunny.")
     assert (await chat.state())["dialog"] is None
-
-
-def transfer(agent: str) -> BaseTool:
-    """Return a handoff tool as langgraph-swarm makes it."""
-
-    @tool(f"transfer_to_{agent}")
-    def hand_off() -> Command[Any]:
-        """Pass the conversation on."""
-        return Command(goto=agent, graph=Command.PARENT, update={"active_agent": agent})
-
-    return hand_off
-
-
-class Active(MessagesState):
-    """The state of a swarm."""
-
-    active_agent: str
-
-
-def swarm(mode: Any = None) -> Any:
-    """Return a swarm of two agents in one graph, as langgraph-swarm builds it; with a mode payments are reviewed."""
-    graph = StateGraph(Active)
-    review: list[Any] = [HumanInTheLoopMiddleware({"pay": True}, interrupt_mode=mode)] if mode else []
-    for name, other in (("alice", "bob"), ("bob", "alice")):
-        agent = create_agent(model(name), [transfer(other), transfer("planner"), pay], name=name, middleware=review)
-        graph.add_node(name, agent, destinations=("alice", "bob"))
-    graph.add_conditional_edges(START, lambda state: state.get("active_agent") or "alice", ["alice", "bob"])
-    return graph.compile()
-
-
-async def test_a_swarm_is_a_dialog(chat: Chat) -> None:
-    """The active agent of a swarm stays active in the next turn; tools and models of all its agents are told."""
-    seat(chat, swarm())
-    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})], observer=["stay"])
-    SCRIPT.add(alice=[Call("transfer_to_bob")], bob=["Bob here."])
-    assert (await chat.says("Bob, please")).endswith("desk: Bob here.")
-    SCRIPT.add(bob=[Call("pay", {"to": "Eve", "amount": 2.0}), "Eve is paid."])
-    trace = await chat.says("now be so kind and pay Eve what we owe her")
-    assert "desk.pay(to='Eve', amount=2.0) = Eve has 2." in trace
-    assert trace.endswith("desk: Eve is paid.")
-
-
-async def test_a_swarm_hands_over_to_a_dialog(chat: Chat) -> None:
-    """A hand-off to a name that no agent of the swarm has goes to the dialog of this name, with the message."""
-    seat(chat, swarm())
-    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})], planner=["Your plans?"])
-    SCRIPT.add(alice=[Call("transfer_to_planner")])
-    assert (await chat.says("my plans")).endswith("planner: Your plans?")
-    assert (await chat.state())["dialog"] == "planner"
 
 
 @dataclass
@@ -455,7 +253,6 @@ async def test_what_cannot_be_kept_fails_loudly(
     graph.add_node("leave", leave)
     graph.add_edge(START, "leave")
     seat(chat, graph.compile())
-    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
     await chat.says("Hello")
     assert [event.code for event in chat.events if isinstance(event, Error)] == ["internal"]
     assert f"the agent of desk {fault}" in caplog.text
@@ -525,6 +322,5 @@ async def test_a_graph_that_ends_the_process_is_an_apology(
             graph.add_edge(START, "first")
         agent = graph.compile()
     seat(chat, agent)
-    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
     assert "error internal: " in await chat.says("Pay Bob 10", id="1")
     assert "thread ann: turn failed" in caplog.messages

@@ -1,6 +1,5 @@
 """The answer of an agent graph's run, in any form: words for the user, or the apology; never machinery."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -18,18 +17,8 @@ from typing_extensions import TypedDict
 
 from agents.events import Error, Message, Token
 from app.testing import Chat
-from app.testing.script import Call, Script, ScriptModel
-from tests.plugins.agent_graphs.test_graph_state import seat
-
-SCRIPT = Script()
-
-
-@pytest.fixture(autouse=True)
-def _fresh() -> Iterator[None]:
-    SCRIPT.queues.clear()
-    SCRIPT.asked.clear()
-    yield
-    assert SCRIPT.left() == {}
+from app.testing.script import Call
+from tests.plugins.agent_graphs.desk import SCRIPT, model, seat
 
 
 def says(*steps: list[Any], schema: Any = MessagesState, **more: Any) -> Any:
@@ -267,7 +256,7 @@ async def test_structured_output_is_written_in_words(
     chat: Chat, schema: Any, args: dict[str, Any], words: str, is_inner: bool
 ) -> None:
     """The values that were asked for stand in lines, and no text of LangChain's."""
-    agent: Any = create_agent(ScriptModel(role="desk", script=SCRIPT), [look], response_format=ToolStrategy(schema))
+    agent: Any = create_agent(model(), [look], response_format=ToolStrategy(schema))
     if is_inner:
         graph = StateGraph(MessagesState)
         graph.add_node("agent", agent)
@@ -305,7 +294,7 @@ async def test_words_beside_structured_output_are_kept(chat: Chat) -> None:
 
 async def test_structured_output_of_a_provider_is_written_in_words(chat: Chat) -> None:
     """JSON that a provider gives as the text is neither streamed nor shown as it is."""
-    agent = create_agent(ScriptModel(role="desk", script=SCRIPT), [], response_format=ProviderStrategy(Weather))
+    agent = create_agent(model(), [], response_format=ProviderStrategy(Weather))
     SCRIPT.add(desk=['{"degrees": 5, "sky": "blue"}'])
     seat(chat, agent)
     await chat.says("What is the weather like?")
@@ -316,6 +305,6 @@ async def test_structured_output_of_a_provider_is_written_in_words(chat: Chat) -
 async def test_a_tool_that_answers_itself(chat: Chat) -> None:
     """The result of a tool with `return_direct` is the answer."""
     SCRIPT.add(desk=[Call("look", {"at": "Oslo"})])
-    seat(chat, create_agent(ScriptModel(role="desk", script=SCRIPT), [look], response_format=ToolStrategy(Weather)))
+    seat(chat, create_agent(model(), [look], response_format=ToolStrategy(Weather)))
     await chat.says("What is Oslo like?")
     assert (answers(chat), errors(chat)) == (["Oslo is warm."], [])

@@ -24,17 +24,9 @@ from pydantic import BaseModel, PrivateAttr
 
 from agents.errors import ContractError
 from agents.events import Error, Interrupt
-from agents.toolkit.speaker import Speakers
 from app.testing import Chat
-from app.testing.script import Call, Script, ScriptModel
 from dialogs import Dialog
-
-
-def seat(chat: Chat, agent: Any) -> None:
-    """Put a graph into the application as its only dialog, and let the supervisor hand over to it."""
-    dialog = Dialog(tool="go_to_desk", description="Used for asking.", agent=agent).named("desk")
-    chat.speakers = Speakers(chat.speakers.supervisor, {"desk": dialog})
-    chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
+from tests.plugins.agent_graphs.desk import model, seat
 
 
 class Color(Enum):
@@ -291,7 +283,7 @@ def in_a_tool(inner: Any) -> Any:
         """Ask somebody."""
         return str(await inner.ainvoke({"messages": [text]}))
 
-    return create_agent(ScriptModel(role="desk", script=Script()), [ask_inner])
+    return create_agent(model(), [ask_inner])
 
 
 def counter(checkpointer: Any) -> Any:

@@ -165,7 +165,8 @@ def agreed(text: str, options: Sequence[OptionRow], lang: str, question: str = "
 def _answer(text: str, options: Sequence[OptionRow], lang: str, question: str) -> bool | None:
     if is_said(YES, text) or is_said("agree", text) or _names_deed(text, question, lang):
         return True
-    if is_said(NO, text) or is_said("cancel", text):
+    declining = vocabulary(listening(text, lang)).made_of(text, NO, "cancel", "thanks") - {"thanks"}
+    if declining or is_said(NO, text) or is_said("cancel", text):
         return False
     place = chosen(text, options, lang)
     if place is not None:

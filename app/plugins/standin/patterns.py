@@ -21,7 +21,9 @@ MOST_PARTS = 12
 """Limit of parts between punctuation and conjunctions; a message with more parts is at most one wish."""
 LONGEST_WISH = 120
 """Words of a wish at most; a longer text is a story, and would make matching slow."""
-SOCIAL = ("thanks", "greeting", "goodbye", "yes", "no", "cancel")
+KIND = ("thanks", "greeting", "goodbye", "wait")
+SOCIAL = (*KIND, "yes", "no", "cancel")
+"""The lists of words beside a wish."""
 _OPENED, _CLOSED = re.compile(r"[^\s\w,.;:!?]+$"), re.compile(r"[^\s\w,.;:!?]+")
 _LETTER = re.compile(r"\b[^\W\d_]\b(?=\s*(?:[,;\"”»]|$))")
 _PART = re.compile(r"\{(\w+)\}|([^{}]+)")
@@ -184,10 +186,7 @@ class Match:
         return fixed - lexicon.fillers - {*lexicon.phrases("nouns")} <= {*lexicon.spelled(self.text)}
 
     def rank(self, own: Collection[str], active: Collection[str]) -> tuple[int, bool, bool, bool, int]:
-        """Return the rank: by fixed words and typed values, then by owner.
-
-        `own` are the speaker's tools, `active` the owners whose activity may be going on.
-        """
+        """Return the rank: by fixed words and typed values, then by owner: none, one of `active`, or `own` tools."""
         lexicon, pattern = vocabulary(self.pattern.lang), self.pattern
         typed = sum(slot == WHEN or bool(lexicon.choices(pattern.tool, slot)) for slot in self.slots)
         size = sum(len(value) for slot, value in self.slots.items() if slot != WHEN)
@@ -274,7 +273,9 @@ class Phrasebook:
                 piece = flat[places[first][0] : places[last][1]]
                 is_polite = bool(lexicon.made_of(piece, "polite"))
                 match = None if is_polite else self.find(piece, own, active)
-                is_meant = match or is_polite or (last == first and lexicon.made_of(piece, *SOCIAL))
+                # "不要再提醒我" is no "no" and an order, though 再 may join two wishes.
+                social = SOCIAL if not flat[places[last][1] : places[last][1] + 1].isalnum() else KIND
+                is_meant = match or is_polite or (last == first and lexicon.made_of(piece, *social))
                 if is_meant and (rest := wishes_from(last + 1)) is not None:
                     return (match, *rest) if match else rest
             return None

@@ -23,8 +23,6 @@ from app.plugins.standin.values import IDENTIFIERS, NOTE, OPEN, REFERRING, WHEN,
 from app.plugins.standin.vocabulary import StandinVocabulary, asking, sentence
 
 CHOOSE, ASK, CHANGE = "choose_", "ask_", "change_"
-PAGE = "page"
-"""The parameter of a tool that shows a list in parts."""
 LOOKUPS = (lists.LIST, CHOOSE, ASK, *PROTOCOL)
 """Name prefixes of tools that look something up for other tools."""
 _SPELLED = re.compile(r"[#№]?(?=[^\s,;!?\"«»“”]*\d)[^\s,.;!?\"«»“”]{3,}")
@@ -200,9 +198,9 @@ class Filler:
         meant = lists.refer(raw, listing, words)
         if unknown := [name for name, places in meant.items() if not places]:
             told, seen = sentence("not_on_list", self.now.lang, name=", ".join(unknown)), self.now.results[-1]
-            if seen.seen and seen.call.name != shown_by and shown_by and PAGE in self.now.tools[shown_by]:
+            if seen.seen and seen.call.name != shown_by and shown_by and "page" in self.now.tools[shown_by]:
                 # Another list, looked at in vain, would stand above the answer.
-                raise NeedsCall(PlannedCall(shown_by, {PAGE: 1}))
+                raise NeedsCall(PlannedCall(shown_by, {"page": 1}))
             raise Unclear(told if seen.seen and seen.call.name == shown_by else f"{told}\n{_shown(listing)}")
         places = [it[0] if len(it) == 1 else self._chosen(it, listing) for it in meant.values()]
         return list(dict.fromkeys(places))
@@ -213,6 +211,8 @@ class Filler:
         answers = [_object(result.text) for result in self.now.results if result.call.name == chooser]
         if chooser in self.now.tools and not answers:
             raise NeedsCall(PlannedCall(chooser, {"numbers": numbers}))
+        if any(result.declined for result in self.now.results):
+            raise NeedsCall(None)
         if chosen := next((it["number"] for it in answers if it.get("number") in numbers), None):
             return int(chosen)
         raise Unclear(sentence("which_of", self.now.lang, list=_shown({it: listing[it] for it in numbers})))
@@ -263,7 +263,7 @@ def understand(now: Situation) -> Plan:
     elif HELP in now.tools and now.words.asks(now.heard):
         call = PlannedCall(SEARCH, {"queries": [now.heard[:200]]}) if SEARCH in now.tools else None
         plan.calls.append(call or PlannedCall(HELP, {"query": now.heard}))
-    elif (correction := _corrected(now)) != now.heard and values.is_name(correction, now.words):
+    elif (correction := _corrected(now)) != plain(now.heard) and values.is_name(correction, now.words):
         _correct(now, plan, correction)
     return plan
 

@@ -168,7 +168,7 @@ def number(raw: str, words: StandinVocabulary) -> int | None:
 
 def vague(raw: str, words: StandinVocabulary) -> bool:
     """Tell whether the words stand for a value without naming one ("something", "it", "a reminder")."""
-    return words.means(raw, "vague") or not set(words.stems(raw)) - words.listed("nouns") - words.fillers
+    return words.means(raw, "vague") or not set(words.stems(raw)) - words.listed("nouns", "pointing") - words.fillers
 
 
 def is_name(raw: str, words: StandinVocabulary) -> bool:

@@ -35,7 +35,8 @@ class StandinVocabulary(Vocabulary):
     @cached_property
     def between_wishes(self) -> re.Pattern[str]:
         """Return the pattern of a boundary between two wishes of a message."""
-        return self._between(r"[,;:!?\n、，。；：！？]+(?!\d)|\.\s|\s[—–-]\s", *self.phrases("adding"))
+        mark = r"[,;:!?\n、，。；：！？]+"
+        return self._between(rf"(?<!\d){mark}|{mark}(?!\d)|\.\s|\s[—–-]\s", *self.phrases("adding"))
 
     @cached_property
     def between_items(self) -> re.Pattern[str]:

@@ -92,7 +92,7 @@ async def list_reminders(runtime: Runtime, page: Page = 1, about: str = "") -> A
     """
     entries, lang = await REMINDERS.entries(runtime), runtime.state["lang"]
     found = closest({it: it.words for it in entries}, about, lang)
-    if about and entries and not found:
+    if about and not found:
         return result(message=said("reminders_not_about", lang, about=about))
     return await REMINDERS.shown(runtime, page, found)
 

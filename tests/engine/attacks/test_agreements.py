@@ -122,6 +122,16 @@ async def test_a_question_about_much_is_short(chat: Chat) -> None:
     assert asked.prompt.endswith("… (+30)?")
 
 
+@pytest.mark.parametrize("answer", ["No, thank you so much", "нет, не надо, спасибо", "不要，谢谢"])
+async def test_a_polite_no_is_one(chat: Chat, answer: str) -> None:
+    """Thanks beside it change nothing, and the question is not put again."""
+    await asked_to_delete(chat)
+    chat.expects(planner=["Then not."])
+    assert (await chat.says(answer)).endswith("planner: Then not.")
+    assert (await chat.state())["pending"] == []
+    assert len(await todos(chat)) == 2
+
+
 @pytest.mark.parametrize("answer", ["Yes, and put eggs on it then", "Да, и запиши яйца", "好的，另外记下鸡蛋"])
 async def test_a_yes_with_a_wish_is_both(chat: Chat, answer: str) -> None:
     """The call is done, and then the dialog hears the message, which is asked nothing again."""

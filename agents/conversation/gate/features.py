@@ -22,6 +22,8 @@ MOST_REPLY_STEMS = 12
 """Stems at the end of the last reply that are features."""
 LONGEST_TEXT = 400
 """Characters to look at: the first of the message, the last of the reply before."""
+KEPT = 200
+"""Texts whose readings are kept: a turn reads the texts of the turns before again."""
 HIGHEST_OVERLAP = 3.0
 """The highest value of a feature that measures an overlap."""
 POLITE = ("yes", "no", "thanks", "goodbye", "done")
@@ -38,6 +40,7 @@ def asks(reply: str) -> bool:
     return bool(last_question(reply))
 
 
+@lru_cache(maxsize=KEPT)
 def last_question(reply: str) -> str:
     """Return the last sentence of a reply that asks; empty if none does."""
     if {"?", "？"}.isdisjoint(reply):
@@ -67,7 +70,7 @@ class _Moment:
 
     def __init__(self, scene: Scene) -> None:
         self.lang, self.text, reply = scene.lang, scene.text[:LONGEST_TEXT], (scene.reply or "")[-LONGEST_TEXT:]
-        self.stems, self.reply_stems = tuple(stems(self.text, self.lang)), tuple(stems(reply, self.lang))
+        self.stems, self.reply_stems = _stems_of(self.text, self.lang), _stems_of(reply, self.lang)
         # The number of LENGTHS that the message reaches.
         self.length = bisect_right(LENGTHS, len(words(self.text)))
         self.question = last_question(reply)
@@ -146,13 +149,13 @@ def _subjects(moment: _Moment, scene: Scene, manner: str) -> Features:
     `manner`: the message begins with a yes, with a no or with anything else.
     """
     field, lang, asked = _field_of(scene), scene.lang, moment.asked
-    said_before = [content(tuple(stems(text[-LONGEST_TEXT:], lang)), lang) for text in scene.before]
+    said_before = [content(_stems_of(text[-LONGEST_TEXT:], lang), lang) for text in scene.before]
     before, latest = frozenset[str]().union(*said_before), said_before[-1] if said_before else frozenset[str]()
     message, reply = content(moment.stems, lang), content(moment.reply_stems, lang)
     mine, best = field.weight(message & field.own), field.best(message)
     new, repeated = len(message - reply - before - field.own), len(message & reply)
     paused = max((field.weight(message & field.apart.get(name, frozenset())) for name in scene.paused), default=0.0)
-    question = content(tuple(stems(moment.question, lang)), lang)
+    question = content(_stems_of(moment.question, lang), lang)
     asked_own, asked_best = field.weight(question & field.own), field.best(question)
     # The question may speak of the dialog's own subject, and more of another's: "Shall I book it?".
     whose = f"{'o' if asked_own else '-'}{'f' if asked_best > asked_own else '=' if asked_best else '-'}"
@@ -228,6 +231,12 @@ def _vocabulary(name: str, description: str, examples: tuple[str, ...], lang: st
     return content(tuple(stems(" ".join([name.replace("_", " "), description, *examples]), lang)), lang)
 
 
+@lru_cache(maxsize=KEPT)
+def _stems_of(text: str, lang: str) -> tuple[str, ...]:
+    return tuple(stems(text, lang))
+
+
+@lru_cache(maxsize=KEPT)
 def content(row: tuple[str, ...], lang: str) -> Stems:
     """Return those of some stems that name a text's subject."""
     return frozenset(stem for stem in row if len(stem) > 1) - _empty(lang)

@@ -4,6 +4,12 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from pydantic import SecretStr
+
+from agents.models import Model, Models
+from agents.models.factory import Endpoint, Parameters, make_models
+from agents.models.reply import Listener, reply
 from tests.support.odd_provider import Answer, Chunk, words
 
 Body = Callable[[str], object]
@@ -41,6 +47,8 @@ BODIES: dict[str, Body] = {
     "russian": lambda name: {"причина": f"Поле «{name}» неизвестно: есть model, messages, temperature, max_tokens"},
     "sorted": lambda name: {"fehler": f"Unbekannt: {name}. Erlaubt: max_tokens, messages, model, temperature"},
 }
+PROMPT: list[AnyMessage] = [SystemMessage("You are kind."), HumanMessage("hi")]
+TOOL = {"type": "function", "function": {"name": "f", "description": "F.", "parameters": {"type": "object"}}}
 
 
 def refused(status: int, body: object) -> bytes:
@@ -73,3 +81,15 @@ def wanting_content(words_of_refusal: str, *, also: str = "") -> Answer:
 def _camel(name: str) -> str:
     first, *others = name.split("_")
     return first + "".join(map(str.capitalize, others))
+
+
+def models(url: str, **parameters: Any) -> Models:
+    """Return the models at an address, as they would be made at a start."""
+    endpoint = Endpoint(key=SecretStr("key"), base_url=url)
+    given = Parameters(**{"temperature": 0.5, "parallel_tool_calls": False, **parameters})
+    return make_models("openai:m", {}, None, endpoint, {"default": given})
+
+
+async def said(model: Model, prompt: list[AnyMessage] = PROMPT, **options: Any) -> str:
+    """Return a model's answer to a request with all its extras."""
+    return (await reply([model], prompt, [TOOL], Listener("x", lambda _: None, thread="t", **options))).text

@@ -410,23 +410,6 @@ async def test_a_folder_that_cannot_be_written_to(home: Path, monkeypatch: pytes
             await run(model="tiny", base_url=server.url, yes=True)
 
 
-@pytest.mark.parametrize("value", ["plain-1.0:x", "with space", "it's", 'say "x"', "a#b", "back\\slash", "", "ключ"])
-def test_values_come_back_as_they_were(home: Path, value: str) -> None:
-    """This command and the settings read a written value alike."""
-    write_env(home / ".env", {"X": value})
-    assert dotenv_values(home / ".env")["X"] == read_env(home / ".env")["X"] == value
-
-
-def test_a_file_that_is_a_link_stays_one(home: Path) -> None:
-    """The file behind the link is replaced, and nobody else may read it."""
-    (home / "real").write_text("A=1\n")
-    (home / ".env").symlink_to("real")
-    write_env(home / ".env", {"B": "2"})
-    assert (home / ".env").is_symlink()
-    assert (home / "real").read_text() == "A=1\nB=2\n"
-    assert (home / "real").stat().st_mode & 0o777 == 0o600
-
-
 @pytest.mark.slow
 async def test_a_model_of_any_provider_can_be_set_up(
     home: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, llmock: LLMock

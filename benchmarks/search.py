@@ -22,12 +22,12 @@ from itertools import product
 from pathlib import Path
 
 from agents.language.text.vocabulary import listening
-from agents.sources.documents.files import can_be_read, contents, files_in
+from agents.sources.documents.files import contents
 from agents.sources.documents.markdown import BETWEEN
-from agents.sources.documents.reading import sections_of
 from agents.sources.web.fetcher import Fetcher
 from benchmarks.report import Row, arguments, show
 from dialogs.research.composites import Bounded
+from dialogs.research.documents import can_be_read, files_in, sections_of
 from dialogs.research.index import HELP, REMOVED, DocumentIndex, index_folder
 from dialogs.research.retrievers import RetrieverServices
 from dialogs.research.retrievers.documents import Documents

@@ -20,9 +20,9 @@ from agents.language.text.fulltext import MOST_WORDS, coded
 from agents.language.text.stems import SHORTEST_MISSPELT, has_phrase, is_slip, stem, words
 from agents.language.text.vocabulary import listening, small_words
 from agents.sources.documents.decoding import decoded
-from agents.sources.documents.files import Unreadable, can_be_read, contents, files_in
-from agents.sources.documents.markdown import DocumentSection, markdown_sections, passages
-from agents.sources.documents.reading import sections_of
+from agents.sources.documents.files import Unreadable, contents
+from agents.sources.documents.markdown import DocumentSection, markdown_sections
+from dialogs.research.documents import can_be_read, files_in, passages, sections_of
 from prompts import FALLBACK
 
 LONGEST_PASSAGE = 2_000  # Characters.

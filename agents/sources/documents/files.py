@@ -12,7 +12,6 @@ from agents.sources.documents.markdown import DocumentSection, markdown_sections
 
 LARGEST_FILE = 50_000_000  # Bytes.
 LONGEST_ANCHOR = 200
-DOUBLES = ("_sources",)  # Folders in which generators of documentation keep the source of each page.
 PACKED = (".docx", ".xlsx", ".epub")  # Packages, which may unpack to anything.
 Reader = Callable[[bytes], Iterable[DocumentSection]]
 _ADOC_HEADING = re.compile(r"^(={1,6})(?=[ \t])", re.MULTILINE)
@@ -21,27 +20,6 @@ _ADOC_CODE = re.compile(r"^-{4,}[ \t]*$", re.MULTILINE)
 
 class Unreadable(Exception):
     """A file cannot be read; the message is a line for the operator."""
-
-
-def files_in(place: Path) -> Iterator[Path]:
-    """Yield the files below a folder, in order, or the one named file; also those that cannot be read.
-
-    Hidden files and folders are left out, also doubles, and links, which may lead out of the folder.
-    """
-    if place.is_file():
-        yield place
-        return
-    for folder, inner, names in os.walk(place):
-        inner[:] = sorted(name for name in inner if not name.startswith(".") and name not in DOUBLES)
-        for name in sorted(names):
-            file = Path(folder, name)
-            if not name.startswith(".") and not file.is_symlink():
-                yield file
-
-
-def can_be_read(file: Path) -> bool:
-    """Tell whether a file is of a readable kind, and neither a pipe nor a device."""
-    return file.suffix.lower() in READERS and file.is_file()
 
 
 def contents(file: Path, largest: int = LARGEST_FILE) -> bytes:

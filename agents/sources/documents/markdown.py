@@ -1,7 +1,6 @@
 """Markdown as sections, one for each heading."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t]*#*(?:[ \t]+\{#([^\s}]+)\})?")
@@ -37,18 +36,3 @@ def markdown_sections(text: str) -> list[DocumentSection]:
         above = {**{depth: name for depth, name in above.items() if depth < level}, level: title}
         anchor, lines = heading[3] or _NOT_IN_ANCHOR.sub("", title.lower()).replace(" ", "-"), []
     return sections
-
-
-def passages(text: str, longest: int) -> Iterator[str]:
-    """Yield a text in passages of at most `longest` characters, cut between paragraphs, lines or words."""
-    text, place = text.strip(), 0
-    while len(text) - place > longest:
-        window = text[place : place + longest + 1]
-        # A passage shall be at least half full, so that a short paragraph does not stand alone.
-        ends = (window.rfind(sign, longest // 2 if sign != " " else 1) for sign in ("\n\n", "\n", " "))
-        end = next((end for end in ends if end > 0), longest)
-        if passage := window[:end].strip():
-            yield passage
-        place += end
-    if rest := text[place:].strip():
-        yield rest

@@ -11,36 +11,16 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import astuple
-from pathlib import Path, PurePath
+from pathlib import Path
 
-from agents.sources.documents.files import LARGEST_FILE, PACKED, READERS, Unreadable, cleaned, web_page
+from agents.sources.documents.files import LARGEST_FILE, READERS, Unreadable, cleaned, web_page
 from agents.sources.documents.markdown import DocumentSection
 
-LARGEST_HERE = 1_000_000  # The most bytes of text to read in our own process.
-LONGEST_DOCUMENT = 20_000_000  # Characters of a document of one's own.
 SECONDS = 20
-PATIENCE = 120  # Seconds for a document of one's own.
 MEMORY = 1_500_000_000  # Bytes of address space that the process may use.
 PDF = ".pdf"
 WEB_PAGE = "web page"  # No file has this suffix, so that no file of a folder is read as a web page.
 UNREADABLE = 3
-
-
-def sections_of(name: str, body: bytes) -> list[DocumentSection]:
-    """Return the sections of a document of one's own; those without a heading are named after it.
-
-    It blocks, and belongs in a thread without an event loop.
-
-    Raises:
-        Unreadable: it is damaged, or takes too long.
-    """
-    suffix, stem = PurePath(name).suffix.lower(), PurePath(name).stem
-    if suffix != PDF and suffix not in PACKED and len(body) <= LARGEST_HERE:
-        sections = READERS[suffix](body)
-    else:
-        sections = asyncio.run(sections_in_process(suffix, body, LONGEST_DOCUMENT, PATIENCE))
-    named = (cleaned(section, stem) for section in sections)
-    return [section for section in named if any(map(str.isalnum, section.text))]
 
 
 async def sections_in_process(

@@ -1,7 +1,4 @@
-"""Fetch the pages of a search: guarded at every step, and bounded in time, size, steps and kind.
-
-`page_text` takes the text out of a fetched page, without menus, scripts and markup.
-"""
+"""Fetch the pages of a search: guarded at every step, and bounded in time, size, steps and kind."""
 
 import asyncio
 import json
@@ -15,10 +12,6 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 from ssrfguard import Policy, Resolver, SSRFGuardError
 
-from agents.language.text.clean import clean
-from agents.sources.documents.decoding import decoded
-from agents.sources.documents.markdown import DocumentSection
-from agents.sources.documents.reading import WEB_PAGE, read, sections_in_process
 from agents.sources.web.ssrf import FAR, BodyRefused, guarded_client, policy_of, read_body
 
 USER_AGENT = "dialog-supervisor/0.1 (search for a user)"
@@ -27,9 +20,6 @@ PLAIN = frozenset({"text/plain", "text/markdown"})
 PDF = "application/pdf"
 PAGES = HTML | PLAIN | {PDF}
 LARGEST_ANSWER = 2_000_000  # Bytes of a search service's answer.
-LARGEST_HERE = 200_000  # The most bytes of a page to read in our own process: its author may have made it slow to read.
-LONGEST_PAGE = 200_000  # The most characters of a page to read.
-LONGEST_TITLE = 200
 STEP = 1  # Redirects that the guard lets httpx prepare; the fetcher follows them, each checked like a new address.
 PUBLIC = Policy(denied_networks=FAR, max_redirects=STEP)
 
@@ -172,38 +162,3 @@ async def _in_time(timeout: float) -> AsyncIterator[None]:
         raise FetchError(str(refused)) from None
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as lost:
         raise FetchError(f"no connection ({type(lost).__name__})") from None
-
-
-@dataclass(frozen=True)
-class PageText:
-    """The text of a page; never HTML. `published` is a date such as `2026-11-22`."""
-
-    title: str
-    text: str
-    published: str | None = None
-
-
-async def page_text(download: Download) -> PageText:
-    """Return the text of a page. A large page and a PDF file are read in a process of its own.
-
-    Raises:
-        NotFetched: nothing in it can be read, or not in time.
-    """
-    sections = [DocumentSection("", decoded(download.body))] if download.kind in PLAIN else await _sections(download)
-    text = clean("\n\n".join(section.text for section in sections)).strip()
-    if not text:
-        raise FetchError("there is no text in it")
-    is_html = download.kind in HTML
-    title = " ".join(clean(sections[0].title).split())[:LONGEST_TITLE] if is_html else ""
-    return PageText(title, text, sections[0].anchor or None if is_html else None)
-
-
-async def _sections(download: Download) -> list[DocumentSection]:
-    try:
-        if download.kind in HTML and len(download.body) <= LARGEST_HERE:
-            return await asyncio.to_thread(read, WEB_PAGE, download.body, LONGEST_PAGE)
-        kind = WEB_PAGE if download.kind in HTML else ".pdf"
-        return await sections_in_process(kind, download.body, LONGEST_PAGE)
-    # The parser's messages quote the page.
-    except Exception as broken:
-        raise FetchError(f"the page cannot be read ({type(broken).__name__})") from None

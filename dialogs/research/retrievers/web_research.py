@@ -8,11 +8,12 @@ from itertools import islice
 
 from agents.language.text.fulltext import Index, IndexEntry
 from agents.language.text.vocabulary import small_words
-from agents.sources.documents.markdown import passages
-from agents.sources.web.fetcher import FetchError, page_text
+from agents.sources.web.fetcher import FetchError
 from dialogs.research.addresses import canonical
+from dialogs.research.documents import passages
 from dialogs.research.retrievers import Base, FoundDocument, Results, Retriever, Source
 from dialogs.research.retrievers.web import web_search
+from dialogs.research.web_page import page_text
 from prompts import FALLBACK
 
 PAGES = 8

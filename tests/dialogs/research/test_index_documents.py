@@ -14,9 +14,10 @@ import pytest
 
 from agents.errors import UsageError
 from agents.sources.documents.html import html_sections
-from agents.sources.documents.markdown import markdown_sections, passages
+from agents.sources.documents.markdown import markdown_sections
 from app.cli import command_line
 from dialogs.research.command_line import indexed
+from dialogs.research.documents import passages
 from dialogs.research.index import HELP, DocumentIndex, index_folder, index_help, remove
 from prompts import languages
 from tests.support.pdf_file import pdf

@@ -14,10 +14,10 @@ from agents.sources.documents import reading
 from agents.sources.documents.decoding import decoded
 from agents.sources.documents.files import Unreadable, contents
 from agents.sources.documents.html import html_sections
-from agents.sources.documents.markdown import DocumentSection, passages
-from agents.sources.documents.reading import sections_of
+from agents.sources.documents.markdown import DocumentSection
 from app.assistant.attached_text import text_of
 from app.cli import command_line
+from dialogs.research.documents import passages, sections_of
 from dialogs.research.index import DocumentIndex, index_folder
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'

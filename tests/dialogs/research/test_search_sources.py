@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from agents.events import Images, Message, SearchStep, Sources, ToolEnd
-from agents.sources.web.fetcher import Download, PageText
+from agents.sources.web.fetcher import Download
 from agents.toolkit.services import Services
 from app.testing import Chat
 from app.testing.script import Call
 from dialogs.research.settings import ResearchSettings, read_plans
+from dialogs.research.web_page import PageText
 from tests.support.http_service import Answer, Service
 from tests.support.simulated_time import advance
 

@@ -109,8 +109,8 @@ class Plugin:
     command_line: typer.Typer | str = ""
     """Its commands of `python -m app`; if the `Typer` has a name, it stands before them.
 
-    One may take the place of the application's `migrate`. A string names the module that has the `Typer` as
-    `command_line`: it is imported for commands of plug-ins alone.
+    One may take the place of the application's `migrate`, or join its `tools`. A string names the module that has the
+    `Typer` as `command_line`: it is imported for commands of plug-ins alone.
     """
     setup: Mapping[str, SetupStep] = field(default_factory=dict)
     """Steps of `setup`: one under its own name, an option that runs it alone, and some that are part of another's."""

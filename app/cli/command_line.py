@@ -38,8 +38,8 @@ MODULES: Mapping[str, Sequence[str]] = {
     "tools": ("tools",),
 }
 """The modules of `app/cli/` with their commands or groups: a command imports only its own module."""
-OPEN = "migrate"
-"""The command that a plug-in may replace; no other command of the core imports plug-ins."""
+OPEN = ("migrate", "tools")
+"""The commands that a plug-in may replace or extend; no other command of the core imports plug-ins."""
 MODULE_OF = {command: module for module, commands in MODULES.items() for command in commands}
 
 
@@ -80,8 +80,11 @@ def _open_streams() -> None:
             stream.reconfigure(errors="replace")
 
 
-def application(name: str = "") -> TyperGroup:
-    """Return the command of that name alone; for an unknown name all commands, also those of plug-ins."""
+def application(name: str = "", rest: Sequence[str] = ()) -> TyperGroup:
+    """Return the command of that name alone; for an unknown name all commands, also those of plug-ins.
+
+    `rest` are the arguments behind the name.
+    """
     every = typer.Typer(help="One assistant, many dialogs.", add_completion=False, rich_markup_mode=None)
     # Without this a single command would have no name.
     every.callback()(lambda: None)
@@ -92,13 +95,34 @@ def application(name: str = "") -> TyperGroup:
         else:
             function = command.replace("-", "_")
             every.command(command)(getattr(module, f"{function}_" if iskeyword(function) else function))
-    plug_ins = {} if name in MODULE_OF and name != OPEN else _plugin_commands().brought()
-    for part in (plugin.command_line for plugin in plug_ins.values() if plugin.command_line):
-        every.add_typer(load(part).command_line if isinstance(part, str) else part)
     group = get_command(every)
     assert isinstance(group, TyperGroup)
+    if name not in MODULE_OF or (name in OPEN and not _is_of_core(group.commands[name], rest)):
+        parts = [plugin.command_line for plugin in _plugin_commands().brought().values() if plugin.command_line]
+        for part in parts:
+            brought = typer.Typer(add_completion=False, rich_markup_mode=None)
+            brought.callback()(lambda: None)
+            brought.add_typer(load(part).command_line if isinstance(part, str) else part)
+            _join(group, get_command(brought))
     _finish(group, options_of(_prepared))
     return group
+
+
+def _is_of_core(command: object, rest: Sequence[str]) -> bool:
+    """Tell whether the core has the command of a group that these arguments name; without a name it has its own."""
+    named = next((argument for argument in rest if not argument.startswith("-")), "")
+    commands = command.commands if isinstance(command, TyperGroup) else {}
+    return named in commands or (bool(commands) and not named and "--help" not in rest)
+
+
+def _join(group: TyperGroup, brought: object) -> None:
+    """Add the commands of a plug-in to a group; they go before others of their names, and into groups of theirs."""
+    for name, command in brought.commands.items() if isinstance(brought, TyperGroup) else ():
+        there = group.commands.get(name)
+        if isinstance(there, TyperGroup) and isinstance(command, TyperGroup):
+            _join(there, command)
+        else:
+            group.commands[name] = command
 
 
 def _plugin_commands() -> Any:
@@ -107,7 +131,7 @@ def _plugin_commands() -> Any:
 
 def _run(arguments: Sequence[str]) -> int:
     name = next(iter(arguments), "")
-    group = application(name)
+    group = application(name, arguments[1:])
     if not gc.isenabled():
         # All imports of the command are loaded, and stay.
         gc.freeze()

@@ -212,15 +212,15 @@ def nodes_once(tool_node: MakeNode) -> MakeNode:
     return node
 
 
-def commands_once(application: Callable[[str], T], brought: Callable[[], Mapping[str, Plugin]]) -> Callable[[str], T]:
+def commands_once(application: Callable[..., T], brought: Callable[[], Mapping[str, Plugin]]) -> Callable[..., T]:
     """Return a replacement for `application` that puts the commands of the same plug-ins together once."""
-    made: dict[tuple[str, tuple[int, ...]], tuple[T, Sequence[object]]] = {}
+    made: dict[tuple[str, tuple[str, ...], tuple[int, ...]], tuple[T, Sequence[object]]] = {}
 
-    def commands(name: str = "") -> T:
+    def commands(name: str = "", rest: Sequence[str] = ()) -> T:
         parts = [plugin.command_line for plugin in brought().values()]
-        key = name, tuple(map(id, parts))
+        key = name, (*rest,), tuple(map(id, parts))
         if key not in made:
-            made[key] = application(name), parts
+            made[key] = application(name, rest), parts
         return made[key][0]
 
     return commands

@@ -28,6 +28,7 @@ import pytest
 from typer.main import get_command
 
 from agents.plugin import Plugin
+from app.cli.command_line import MODULE_OF
 from app.composition import plugins_found
 from app.extensions import shipped
 from app.settings import Settings
@@ -160,7 +161,12 @@ def _names(name: str, parts: Mapping[str, Plugin]) -> dict[str, str]:
         line = part.command_line
         line = import_module(line).command_line if isinstance(line, str) else line
         commands = get_command(line)
-        names = [commands.name] if line.info.name else getattr(commands, "commands", [commands.name])
+        named = (
+            {commands.name: commands} if line.info.name else getattr(commands, "commands", {commands.name: commands})
+        )
+        # It may bring a command of a group that is the application's.
+        joined = {name: getattr(group, "commands", {}) for name, group in named.items() if name in MODULE_OF}
+        names = [*(named.keys() - joined.keys()), *(f"{name} {own}" for name, owns in joined.items() for own in owns)]
         patterns |= {f"app {command}": rf"python -m app {command}\b" for command in names}
     return patterns
 

@@ -1,4 +1,4 @@
-"""First steps: connect a model (`setup`), watch a conversation (`demo`), begin parts of one's own (`new`)."""
+"""First steps: connect a model (`setup`), watch a talk (`demo`), begin parts and try them (`new`, `tools try`)."""
 
 from agents.plugin import Plugin
 

@@ -1,4 +1,4 @@
-"""The commands `setup`, `demo` and `new`. Each loads its module when it runs: other commands do not need them."""
+"""The commands `setup`, `demo`, `new` and `tools try`. The first three load their modules when they run."""
 
 from collections.abc import Awaitable, Callable
 from importlib import import_module
@@ -10,8 +10,10 @@ import typer
 from agents.command_line import CommandResult
 from app.cli.invocation import Lang, Trace
 from app.composition import plugins_found
+from app.plugins.first_steps import trial_command
 
 command_line = typer.Typer()
+command_line.add_typer(trial_command.application)
 BaseUrl = Annotated[str, typer.Option(help="An OpenAI-compatible endpoint (default: look for servers here).")]
 ModelName = Annotated[str, typer.Option(help="The model's name there, or <provider>:<name> as LLM_MODEL takes it.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Ask nothing; the key is taken from OPENAI_API_KEY.")]

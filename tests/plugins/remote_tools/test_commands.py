@@ -80,6 +80,7 @@ def test_tools_are_listed_without_their_service(monkeypatch: pytest.MonkeyPatch,
     assert "submit_return" in [tool_card["name"] for tool_card in checked["tools"]]
 
 
+@pytest.mark.needs("first_steps")
 def test_a_read_is_tried(monkeypatch: pytest.MonkeyPatch, capsys: Captured, asked: Service) -> None:
     """The command prints the service's answer in the model's form and in the user's."""
     describe(monkeypatch, "REMOTE_TOOLS", shop(asked.url))
@@ -89,6 +90,7 @@ def test_a_read_is_tried(monkeypatch: pytest.MonkeyPatch, capsys: Captured, aske
     assert asked.asked[0].target.startswith("/api/v1/users/ann/orders?q=hat")
 
 
+@pytest.mark.needs("first_steps")
 def test_a_write_wants_a_yes_and_is_done_once(
     monkeypatch: pytest.MonkeyPatch, capsys: Captured, asked: Service
 ) -> None:
@@ -157,6 +159,7 @@ def test_missing_examples_are_a_warning(monkeypatch: pytest.MonkeyPatch, capsys:
     assert report["faults"] == []
 
 
+@pytest.mark.needs("first_steps")
 def test_a_server_that_is_gone_hides_no_other(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     """A server that cannot be reached is a line on stderr and a fault of `check`; the others' tools are there."""
     body = library()

@@ -22,7 +22,7 @@ def test_a_broken_card_is_named_before_anything_runs(capsys: Captured) -> None:
     card_file("abilities", "en").write_text("- help\n- help\n", "utf-8")
     assert command_line.main(["check"]) == 2
     assert "prompts/en/cards/abilities.md: the example 'help' is there 2 times" in capsys.readouterr().out
-    for command in (["ask", "hi"], ["tools", "try", "abilities"]):
+    for command in (["ask", "hi"], ["graph"]):
         assert command_line.main(command) == 2
         output = "python -m app: prompts/en/cards/abilities.md: the example 'help' is there 2 times\n"
         assert capsys.readouterr() == ("", output)

@@ -33,15 +33,6 @@ def test_a_tool_is_shown_whole(capsys: Captured) -> None:
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        (["try", "nothing"], "'nothing'"),
-        (["try", "plan_things"], "passes the conversation on"),
-        (["try", "list_todos", "user=bob"], "takes no 'user'; it takes: page"),
-        (["try", "add_todos", "milk"], "name=value"),
-        (["try", "delete_todos", "numbers=[1]", "numbers=[2]"], "once"),
-        (["try", "delete_todos", "numbers=one"], "written as JSON"),
-        (["try", "delete_todos", "numbers=[0]"], "greater than or equal to 1"),
-        (["try", "delete_todos"], "needs numbers"),
-        (["try", "export_profile", "format=xml"], "'markdown' or 'json'"),
         (["show", "nothing"], "'nothing'"),
         (["dance"], "dance"),
     ],

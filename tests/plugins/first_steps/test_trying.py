@@ -8,11 +8,11 @@ from langchain_core.tools import tool
 from pydantic import BaseModel
 
 from agents.errors import UsageError
-from app.cli.tool_trial import typed
+from app.plugins.first_steps.tool_trial import typed
 from tests.support import shop_tools
 from tests.support.tools_command import Captured, run, tried
 
-pytestmark = pytest.mark.needs("planner", "standin")
+pytestmark = [pytest.mark.needs("planner", "standin"), pytest.mark.usefixtures("home")]
 
 
 def test_a_tool_is_tried_on_the_database(capsys: Captured) -> None:
@@ -63,3 +63,23 @@ def test_a_text_stays_a_text(capsys: Captured, raw: str) -> None:
     run(capsys, "try", "add_todos", f'items=["{raw}"]', "--yes")
     run(capsys, "try", "change_todo", "number=1", f"text={raw}!", "done=true", "--yes")
     assert f"1. {raw}! (done)" in run(capsys, "try", "list_todos")
+
+
+@pytest.mark.needs("profile")
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["try", "nothing"], "'nothing'"),
+        (["try", "plan_things"], "passes the conversation on"),
+        (["try", "list_todos", "user=bob"], "takes no 'user'; it takes: page"),
+        (["try", "add_todos", "milk"], "name=value"),
+        (["try", "delete_todos", "numbers=[1]", "numbers=[2]"], "once"),
+        (["try", "delete_todos", "numbers=one"], "written as JSON"),
+        (["try", "delete_todos", "numbers=[0]"], "greater than or equal to 1"),
+        (["try", "delete_todos"], "needs numbers"),
+        (["try", "export_profile", "format=xml"], "'markdown' or 'json'"),
+    ],
+)
+def test_a_wrong_trial_is_one_line(capsys: Captured, arguments: list[str], word: str) -> None:
+    """Unknown tools and wrong arguments are told in one line, with exit 2."""
+    assert word in run(capsys, *arguments, code=2)

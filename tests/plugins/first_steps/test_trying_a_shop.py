@@ -18,7 +18,7 @@ from tests.support.prompt_copy import copied_prompts
 from tests.support.shop_tools import HAT
 from tests.support.tools_command import Captured, run, tried
 
-pytestmark = pytest.mark.needs("planner", "standin")
+pytestmark = [pytest.mark.needs("planner", "standin"), pytest.mark.usefixtures("home")]
 
 
 @pytest.fixture(scope="module", autouse=True)

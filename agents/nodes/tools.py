@@ -275,6 +275,7 @@ def tool_state(
         "agreed": state.get("agreed"),
         "declined": state.get("declined", []),
         "allowed": state.get("allowed", []),
+        "wrote": state.get("wrote", -1) >= turn - 1,
         "done": branch["done"] if (branch := state.get("branch")) and branch["by"] == state["heard"]["id"] else [],
     }
 

@@ -211,6 +211,8 @@ class ToolState(TypedDict, total=False):
     """The marks of calls that the user has declined since they last spoke."""
     allowed: list[str]
     """The marks of tools that ask once and had a yes since then."""
+    wrote: bool
+    """Whether this turn or the one before it has written something: what a correction may mean."""
     done: list[Json]
     """The calls of turns that the conversation has left, if their effect stays; the same call is not made again."""
 

@@ -272,20 +272,22 @@ def _corrected(now: Situation) -> str:
     """Return the words behind a no of its own ("no, milk") or behind a phrase of correction ("no, I meant milk")."""
     text = plain(behind_no(now.heard))
     rest, units = now.words.behind(text, "correcting") or (), now.words.units(text)
-    # "No problem" and "sorry for that" correct nothing.
-    is_phrase = rest and len(units) - len(rest) > 1
-    return text[units[-len(rest)].start :] if is_phrase else text
+    begun = len(units) - len(rest)
+    # "No problem" and "sorry for that" correct nothing; "sorry, milk" does.
+    is_phrase = rest and (begun > 1 or (begun and text[units[0].end : units[1].start].strip()))
+    return text[units[begun].start :] if is_phrase else text
 
 
 def _correct(now: Situation, plan: Plan, correction: str) -> None:
-    """Put a correction in place of the one open value of the last call, or of the entry that it has made."""
-    acted = [it.call for it in now.last_results if not it.failed and it.call.name in now.tools]
-    if not (last := next((it for it in reversed(acted) if not it.name.startswith(LOOKUPS)), None)):
+    """Put a correction in place of the one open value of the call in question or the last one, or of its entry."""
+    acted = now.left.calls if now.left else [it.call for it in now.last_results if not it.failed]
+    acted = [it for it in acted if it.name in now.tools and not it.name.startswith(LOOKUPS)]
+    if not (last := acted[-1] if acted else None):
         return
     kinds, tool = now.tools[last.name], last.name
     named = [name for name in last.args if name in kinds and kinds[name].kind in (*OPEN, *IDENTIFIERS)]
     given = {name: value for name, value in last.args.items() if name not in named}
-    if lists.lister(now, tool) is not None:
+    if lists.lister(now, tool) is not None and not now.left:
         tool = f"{CHANGE}{values.thing(tool)}"
         number = lists.written(now, tool, now.last_results)
         named, given = (["text"], {"number": number}) if number and tool in now.tools else ([], {})

@@ -200,9 +200,14 @@ class Situation:
         wishes = self.phrases.wishes(self.heard, self.tools, self.active)
         if all(it.pattern.owner for it in wishes) and (asked := self._asked_in_part()):
             return (asked,)
-        # "No, at nine" and "delete it" name no subject, and reach no other dialog; "pause" reaches a film that plays.
+        # "Delete it" names no subject, and reaches no other dialog; "pause" reaches a film that plays. "No, at nine"
+        # reaches none either, and corrects the open question before anything else.
+        is_correction = self.words.behind(self.heard, "correcting") is not None
         named = {"", *self.active, *(it.pattern.owner for it in wishes if not it.pattern.is_weak)}
-        return () if self.own and any(it.pattern.owner not in named for it in wishes) else wishes
+        if self.left and is_correction and all(it.pattern.is_weak for it in wishes):
+            return ()
+        is_bound = self.own or is_correction
+        return () if is_bound and any(it.pattern.owner not in named for it in wishes) else wishes
 
     def _asked_in_part(self) -> Match | None:
         """Return the match of an elliptic question: its words are a part of an example question of the own dialog."""

@@ -290,8 +290,11 @@ async def _just_spoken_of(when: str | None, runtime: Runtime) -> Reminder:
         Refused: there is none.
     """
     live = await live_reminders(runtime)
-    candidates = _told_last(live, runtime) or [it for it in live if _has_just_rung(it, runtime)]
-    if not candidates and (len(live) == 1 or (when and is_shift(when, runtime.state["lang"]))):
+    rang = [it for it in live if _has_just_rung(it, runtime)]
+    # "No, at ten" corrects what was done last, and nothing older.
+    is_of_last = runtime.state.get("wrote", True) or not _is_correction(runtime)
+    candidates = (_told_last(live, runtime) or rang) if is_of_last else rang
+    if not candidates and is_of_last and (len(live) == 1 or (when and is_shift(when, runtime.state["lang"]))):
         candidates = live
     if not candidates:
         raise Refused(f"{said('reminder_which', runtime.state['lang'])}\n{await REMINDERS.listed(runtime)}")

@@ -130,6 +130,18 @@ async def test_a_correction_reaches_who_leads_no_more(chat: Chat, text: str, lan
     assert await todos(chat) == ["oat milk", "bread"]
 
 
+@pytest.mark.parametrize(("text", "lang"), [("no, at 10", "en"), ("нет, в 10", "ru"), ("不对,十点", "zh")])
+async def test_a_correction_reaches_no_older_write(chat: Chat, text: str, lang: str) -> None:
+    """A model that does not name the reminder changes only one that was set in the turn before."""
+    when = {"en": "tomorrow at 9", "ru": "завтра в 9", "zh": "明天九点"}[lang]
+    chat.expects(supervisor=PLAN, planner=[Call("add_reminder", {"when": when, "text": "run"}), "Set.", "Oh."])
+    await chat.says("and here is the first thing for you", "and here is some talk", lang=lang)
+    chat.expects(planner=[Call("change_reminder", {"when": "10"}), "Which one?"])
+    trace = await chat.says(text, lang=lang)
+    assert "planner.change_reminder(when='10') ! " in trace
+    chat.script.queues.clear()
+
+
 @pytest.mark.parametrize(
     ("text", "lang"), [("please delete it", "en"), ("пожалуйста, убери это", "ru"), ("请把它删掉", "zh")]
 )

@@ -83,6 +83,12 @@ SAID_BACK = [
     ("ru", ("напомни вернуть книгу до пятницы",), "да", "книгу до", ["reminder + вернуть книгу до"]),
     ("zh", ("提醒我每周一三五跑步",), "好", "三五跑步", ["reminder + 三五跑步"]),
 ]
+REMIND = {"en": "remind me tomorrow at 9 to run", "ru": "напомни завтра в 9 бегать", "zh": "明天早上9点提醒我跑步"}
+MEETING = {
+    "en": ("let's get acquainted", "cook"),
+    "ru": ("давай познакомимся", "повар"),
+    "zh": ("我们认识一下吧", "厨师"),
+}
 NOT_UNDERSTOOD = [
     ("en", "i want to plan a trip", "nearest"),
     ("en", "delete one of the reminders", "Which one"),
@@ -156,6 +162,34 @@ async def test_what_fills_an_open_value_is_said_back(
                 await room.say(user, answer, lang)
             wrote = [line.partition(" @ ")[0] for line in changes(before, await room.stored(user))]
             assert wrote == (writes if user == "ann" else [])
+
+
+@pytest.mark.needs("planner", "profile")
+@pytest.mark.parametrize(
+    ("lang", "texts", "writes"),
+    [
+        ("en", (*MEETING["en"], "hmm let me think", "no, 5 years", "yes"), ["experience: 5 years"]),
+        (
+            "en",
+            (*MEETING["en"], "no, I meant 5 years in a cafe", "sorry, twelve years", "yes"),
+            ["experience: twelve years"],
+        ),
+        ("ru", (*MEETING["ru"], "нет, я имел в виду 5 лет в кафе", "нет, 5 лет", "да"), ["experience: 5 лет"]),
+        ("zh", (*MEETING["zh"], "嗯让我想想", "不对,五年", "好"), ["experience: 五年"]),
+        ("en", ("add trip", "no, at 10", "no"), []),
+        ("en", ("show my orders", "hmm", "no, 10"), []),
+    ],
+)
+async def test_a_correction_reaches_nothing_older(
+    tmp_path: Path, lang: str, texts: tuple[str, ...], writes: list[str]
+) -> None:
+    """It is for the open question, and the reminder that was set earlier stays."""
+    async with standin(tmp_path / "said.db") as room:
+        await room.say("ann", REMIND[lang], lang)
+        before = await room.stored("ann")
+        for text in texts:
+            await room.say("ann", text, lang)
+        assert changes(before, await room.stored("ann")) == writes
 
 
 @pytest.mark.needs("planner", "profile")

@@ -1,4 +1,4 @@
-"""The gate's guess for each message and its outcome: numbers alone, for `python -m app calibrate`.
+"""The gate's guess for each message and its outcome: numbers alone, by which the gate is calibrated.
 
 No text is kept here. A row goes with its message when a thread is forgotten.
 """

@@ -32,7 +32,7 @@ MODULES: Mapping[str, Sequence[str]] = {
     "talk": ("ask", "resume"),
     "records": ("threads", "history", "notes"),
     "threads": ("state", "export", "back", "forget", "import", "system-messages"),
-    "installation": ("graph", "calibrate", "check"),
+    "installation": ("graph", "check"),
     "migration": ("migrate", "compact"),
     "serve": ("serve",),
     "tools": ("tools",),

@@ -1,27 +1,21 @@
-"""Commands on the installation: `check`, `graph`, and `calibrate`, which fits the gate to its log."""
+"""Commands on the installation: `check` and `graph`."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from langchain_core.tools import BaseTool
 
 from agents.command_line import CommandResult
-from agents.conversation.gate import weights
 from agents.conversation.scene import Observer
 from agents.errors import ConfigError, ContractError
 from agents.toolkit.descriptions import texts_of
 from agents.toolkit.speaker import Speaker, Speakers
-from app.cli.calibration import calibrate as fit
 from app.composition import (
-    THRESHOLDS_ITEM,
     discover,
     equipped,
     faults_of,
-    load_thresholds,
     make_models,
     open_assistant,
     plugins_found,
@@ -34,7 +28,6 @@ from app.composition.windows import fitting
 from app.databases import backend_of
 from app.extensions import plugins, uninstalled
 from app.presentation.listing import report_lines
-from app.presentation.texts import say
 from app.presentation.tool_card import warnings
 from app.process.exit_codes import USAGE
 from app.settings import Settings, misspelt, read, read_settings, unread
@@ -67,35 +60,6 @@ async def check() -> CommandResult:
                 result["warnings"] += (await fitting(speakers, models, settings.app_lang))[1]
         result["faults"] += [*map(str, left_out), *refused, *broken_files]
     return CommandResult(result, report_lines(result, settings.app_lang), USAGE if result["faults"] else 0)
-
-
-Reset = Annotated[bool, typer.Option("--reset", help="Go back to the thresholds that come with the application.")]
-
-
-async def calibrate(*, reset: Reset = False) -> CommandResult:
-    """Fit the gate to the verdicts this installation has logged."""
-    settings, model = read_settings(), weights()
-    async with backend_of(settings.database_url).open() as memory:
-        used = await load_thresholds(memory.store) or model.thresholds
-        if reset:
-            await memory.store.adelete(*THRESHOLDS_ITEM)
-            return CommandResult(asdict(model.thresholds), [say("calibration_dropped", settings.app_lang)])
-        chosen = fit(await memory.transcript.guesses(model.name), model.thresholds, used)
-        limits = chosen.thresholds
-        kept = {"model": model.name, "low": limits.low, "high": limits.high}
-        await memory.store.aput(*THRESHOLDS_ITEM, {**kept, "turns": chosen.turns, "switches": chosen.switches})
-    facts = {
-        "turns": chosen.turns,
-        "switches": chosen.switches,
-        "low_before": round(used.low, 2),
-        "low": round(limits.low, 2),
-        "high_before": round(used.high, 2),
-        "high": round(limits.high, 2),
-        "spared_before": round(chosen.spared_before, 3),
-        "spared": round(chosen.spared, 3),
-    }
-    percent = {"spared_percent": f"{chosen.spared:.0%}", "before_percent": f"{chosen.spared_before:.0%}"}
-    return CommandResult(facts, [say("calibrated", settings.app_lang, **facts, **percent)])
 
 
 def report(settings: Settings, speakers: Speakers | None = None, *, complete: bool = False) -> dict[str, Any]:

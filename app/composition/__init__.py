@@ -425,7 +425,7 @@ def make_file_reader(settings: Settings, assistant: Assistant) -> FileReader:
 
 
 THRESHOLDS_ITEM = ("application", "gate"), "thresholds"
-"""The place of the thresholds from `calibrate`: `model`, `low`, `high`, and their `turns` and `switches`."""
+"""The place of the fitted thresholds: `model`, `low`, `high`, and their `turns` and `switches`."""
 
 
 async def load_thresholds(store: BaseStore) -> Thresholds | None:
@@ -434,6 +434,6 @@ async def load_thresholds(store: BaseStore) -> Thresholds | None:
     if item is None:
         return None
     if item.value["model"] != weights().name:
-        LOG.warning("the gate has new weights since it was calibrated; run `python -m app calibrate` again")
+        LOG.warning("the gate has new weights since it was calibrated; calibrate it again")
         return None
     return Thresholds(item.value["low"], item.value["high"])

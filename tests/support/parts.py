@@ -6,6 +6,7 @@ EVERY_PLUGIN = (
     "agent_graphs",
     "agui",
     "audit",
+    "calibration",
     "callbacks",
     "encryption",
     "first_steps",

@@ -4,7 +4,7 @@ Any `Gate` can take the trained one's place (`build_graph(gate=…)`). Below LOW
 HIGH the observers are asked before the dialog drafts an answer; in between both work side by side.
 
 The trained gate is a logistic regression whose weights come with the application: `python -m benchmarks.gate_training`
-writes them, and `python -m app calibrate` (`app/cli/calibration.py`) moves the thresholds for one installation.
+writes them. The thresholds may be moved for one installation.
 """
 
 import hashlib

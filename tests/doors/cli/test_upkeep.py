@@ -133,7 +133,7 @@ def test_a_setting_that_nobody_reads_is_a_fault(
     assert json.loads(capsys.readouterr().out)["faults"] == [fault]
     assert command_line.main(["ask", "hello"]) == 2
     assert capsys.readouterr().err == f"python -m app: {fault}\n"
-    for command in (["threads"], ["notes"], ["calibrate"], ["compact"], ["migrate", "--to", "sqlite:///copy.db"]):
+    for command in (["threads"], ["notes"], ["compact"], ["migrate", "--to", "sqlite:///copy.db"]):
         assert command_line.main(command) == 2
         assert capsys.readouterr().err.startswith(
             "python -m app: DATABASE_KEY is set, and no plug-in encrypts by it"

@@ -144,7 +144,7 @@ async def test_a_reminder_rings(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.needs("standin")
 @pytest.mark.parametrize(
-    "command", [["threads"], ["ask", "hi"], ["calibrate"], ["migrate", "--readable", "--to", "sqlite:///new.db"]]
+    "command", [["threads"], ["ask", "hi"], ["notes"], ["migrate", "--readable", "--to", "sqlite:///new.db"]]
 )
 @pytest.mark.parametrize(
     ("made_with", "opened_with", "told"),

@@ -11,8 +11,8 @@ import pytest
 from agents.conversation.gate import Thresholds, weights
 from agents.memory import open_memory
 from app.cli import command_line
-from app.cli.calibration import LEAST_STAYS, LEAST_SWITCHES
 from app.composition import THRESHOLDS_ITEM, load_thresholds
+from app.plugins.calibration.thresholds import LEAST_STAYS, LEAST_SWITCHES
 from tests.doors.cli.conftest import Captured
 
 

@@ -35,7 +35,7 @@ class Calibration:
     """The share in which the thresholds in use need none."""
 
 
-def calibrate(log: Sequence[Logged], shipped: Thresholds, used: Thresholds) -> Calibration:
+def fitted(log: Sequence[Logged], shipped: Thresholds, used: Thresholds) -> Calibration:
     """Fit thresholds to a log.
 
     `low` rises as far as the observers' verdicts show that no change of subject is lost. It falls where dialogs gave

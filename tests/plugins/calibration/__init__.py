@@ -1,0 +1,1 @@
+"""Pushes of the memory of stopped threads."""

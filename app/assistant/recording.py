@@ -1,6 +1,6 @@
 """Records of turns, and tools that answer from a record."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any, Literal
 
@@ -25,7 +25,7 @@ from agents.events import (
     ToolEnd,
     trace,
 )
-from agents.events.views import Document, Notice, View, read_view, stored_view
+from agents.events.views import Document, View, read_view, stored_view
 from agents.state.verdict import By, Kind
 from agents.toolkit.context import Runtime, emitter
 from agents.toolkit.descriptions import ORIGINAL
@@ -335,32 +335,3 @@ async def give(answer: Answer, tool: BaseTool, runtime: Runtime | None) -> Given
             emit(Images(id=call, images=images))
     outcome = ToolResult(view=read_view(view)) if view else None
     return (text, outcome) if tool.response_format == "content_and_artifact" else text
-
-
-def answers_of(steps: Sequence[Step]) -> Iterator[tuple[Answered, Answer]]:
-    """Yield the results of tools in a turn, each with the tool's answer: its text, view and findings.
-
-    A notice is shown at once. A view without a known giver belongs to the last call of a reply.
-    """
-    views: dict[int, Mapping[str, Any]] = {}
-    last: dict[str, int] = {}
-    ended: list[int] = []
-    giver = ""
-    for place, step in enumerate(steps):
-        match step:
-            case RecordedReply(calls=[*_, (tool, _)]):
-                giver = tool
-            case Answered(tool=tool):
-                last[tool] = last[""] = place
-                ended.append(place)
-            case Viewed(body, back) if 0 < back <= len(ended):
-                # The replayed view may be the last list, which has the numbers.
-                views[ended[-back]] = {name: it for name, it in body.items() if name != "unnumbered"}
-            case Viewed(body):
-                by = last.get("" if body["kind"] == Notice.kind else giver)
-                views |= {by: body} if by is not None else {}
-    for place, step in enumerate(steps):
-        if isinstance(step, Answered):
-            view = views.get(place, {})
-            answer: Answer = (step.object, view, step.findings) if step.findings else (step.object, view)
-            yield step, answer if view or step.findings else step.object

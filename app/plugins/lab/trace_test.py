@@ -14,9 +14,10 @@ from agents.toolkit.speaker import Speakers
 from agents.toolkit.tool_search import tools_of
 from agents.toolkit.traits import traits_of
 from app.assistant import Assistant, Turn
-from app.assistant.recording import Answer, Answered, Record, RecordedReply, answers_of, with_absent_tools, with_answers
+from app.assistant.recording import Answer, Answered, Record, RecordedReply, with_absent_tools, with_answers
 from app.composition import discover
 from app.plugins.lab.reasons import PHRASES
+from app.plugins.lab.recorded_answers import answers_of
 from app.plugins.lab.stage import staged
 from app.presentation.texts import say
 from app.process.logs import silence

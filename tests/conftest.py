@@ -1,5 +1,6 @@
 """Fixtures of all tests: conversations, databases, and objects made once in a process."""
 
+import asyncio
 import gc
 import importlib
 import os
@@ -10,6 +11,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -167,6 +169,15 @@ def settings_once() -> Iterator[None]:
         patch.setattr("app.settings.read", reading)
         patch.setattr("app.composition.read", reading)
         patch.setattr("app.testing.Settings", lambda _env_file: without_file(Settings))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_waits_for_a_server() -> Iterator[None]:
+    """Let uvicorn look ten times as often whether it is to end: with its own pauses each of its tests waits for it."""
+    with pytest.MonkeyPatch.context() as patch:
+        often = {"sleep": lambda seconds: asyncio.sleep(seconds / 10)}
+        patch.setattr("uvicorn.server.asyncio", SimpleNamespace(**vars(asyncio) | often))
         yield
 
 

@@ -50,8 +50,12 @@ def _on_other_days(pieces: Pieces, former: Moment, now: datetime, zone: ZoneInfo
     if not named.keys() & calendar.TIME_KINDS and (named.keys() <= set(calendar.DAY_KINDS) or _goes_by_days(named)):
         clock = repeat.start if repeat and not repeat.is_elapsed else former.at
         named["clock"] = {"hour": clock.hour, "minute": clock.minute}
+        rule = None
         if named.keys() == {"weekday", "clock"} and repeat and "BYDAY" in repeat.parts:
             rule = calendar.on_weekday(repeat.rule, int(named["weekday"]["weekday"]))
+        if named.keys() == {"monthday", "clock"} and repeat and "BYMONTHDAY" in repeat.parts:
+            rule = calendar.on_monthday(repeat.rule, named["monthday"])
+        if rule and repeat:
             return by_rule(former, Moment(former.at, Repeat(rule, repeat.start)), now)
     new = meant(named, now, zone)
     return by_rule(former, new, now) if new and new.repeat and repeat else new

@@ -192,6 +192,11 @@ def on_weekday(rule: str, weekday: int) -> str:
     return re.sub("BYDAY=[^;]*", f"BYDAY={place[1]}{WEEKDAYS[weekday - 1]}", rule)
 
 
+def on_monthday(rule: str, values: Values) -> str:
+    """Return a rule by a day of the month with another day. Raises ValueError: no month has it."""
+    return re.sub("BYMONTHDAY=[^;]*(;BYSETPOS=-1)?", _monthday(int(values.get("nth") or values["monthday"])), rule)
+
+
 def daily(moment: Moment, now: datetime) -> Moment:
     """Return a single moment as a daily one; a repeating moment stays as it is."""
     if moment.repeat is not None:
@@ -253,9 +258,7 @@ def _monthly(months: int, pieces: Pieces, now: datetime) -> str:
         return f"FREQ=MONTHLY;INTERVAL={months};BYDAY={nth}{WEEKDAYS[weekday - 1]}"
     values: Values = pieces.get("monthly") or pieces.get("monthday") or pieces.get("date") or {}
     day = int(values.get("nth") or values.get("monthday") or now.day)
-    if day != -1 and not 1 <= day <= 31:
-        raise ValueError(f"no month has a day {day}")
-    days = _last_of(day)
+    days = _monthday(day)
     if months % 12 == 0:
         month = int(values.get("month") or values.get("month_number") or now.month)
         if "date" in pieces and not exists("date", values):
@@ -266,8 +269,10 @@ def _monthly(months: int, pieces: Pieces, now: datetime) -> str:
     return f"FREQ=MONTHLY;INTERVAL={months};{days}"
 
 
-def _last_of(day: int) -> str:
-    """Return the part of a rule for a day of the month, or the last day of a shorter month."""
+def _monthday(day: int) -> str:
+    """Return the part of a rule for a day of the month, or the last day of a shorter month. Raises ValueError: none."""
+    if day != -1 and not 1 <= day <= 31:
+        raise ValueError(f"no month has a day {day}")
     if day <= 28:
         return f"BYMONTHDAY={day}"
     return f"BYMONTHDAY={','.join(map(str, range(28, day + 1)))};BYSETPOS=-1"

@@ -286,8 +286,10 @@ def _correct(now: Situation, plan: Plan, correction: str) -> None:
         return
     kinds, tool = now.tools[last.name], last.name
     named = [name for name in last.args if name in kinds and kinds[name].kind in (*OPEN, *IDENTIFIERS)]
+    # "Add milk to the garden list": the things are corrected, not their list.
+    named = [name for name in named if kinds[name].kind == "texts"] or named
     given = {name: value for name, value in last.args.items() if name not in named}
-    if lists.lister(now, tool) is not None and not now.left:
+    if named and lists.lister(now, tool) is not None and not now.left:
         tool = f"{CHANGE}{values.thing(tool)}"
         number = lists.written(now, tool, now.last_results)
         named, given = (["text"], {"number": number}) if number and tool in now.tools else ([], {})

@@ -13,6 +13,7 @@ from agents.language.schedule.grammar import words as moment_words
 from agents.language.schedule.parser import meant, problem_of
 from agents.language.schedule.period import period
 from agents.language.text.stems import plain
+from agents.language.text.vocabulary import mentions
 from app.plugins.standin.vocabulary import StandinVocabulary
 
 Kind = Literal["text", "texts", "number", "numbers", "flag", "choice", "time", "id", "ids"]
@@ -168,7 +169,7 @@ def number(raw: str, words: StandinVocabulary) -> int | None:
 
 def vague(raw: str, words: StandinVocabulary) -> bool:
     """Tell whether the words stand for a value without naming one ("something", "it", "a reminder")."""
-    return words.means(raw, "vague") or not set(words.stems(raw)) - words.listed("nouns", "pointing") - words.fillers
+    return words.means(raw, "vague", "pointing") or not set(words.stems(raw)) - words.listed("nouns") - words.fillers
 
 
 def is_name(raw: str, words: StandinVocabulary) -> bool:
@@ -177,4 +178,6 @@ def is_name(raw: str, words: StandinVocabulary) -> bool:
         raw, "yes", "no", "thanks", "goodbye", "greeting", "cancel", "skip", "done", "leave", "wait"
     )
     is_sentence = {*words.spelled(raw)} & {*words.phrases("sentence")} or words.behind(raw, "correcting")
+    # "Sort my list" is an order.
+    is_sentence = is_sentence or mentions("things", raw, words.lang, file="standin/words")
     return not (words.asks(raw) or is_phrase or is_sentence)

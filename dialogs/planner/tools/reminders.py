@@ -250,7 +250,8 @@ async def _is_for_once(reminder: Reminder, when: str, runtime: Runtime, *, every
         # The name of a day is no other repetition.
         return True
     # A reminder that was set a moment ago is corrected, not put off.
-    is_correction = names_no_day(when, lang) and {reminder.added_by, reminder.changed_by} & _recent_ids(runtime)
+    is_corrected = names_no_day(when, lang) or _is_correction(runtime)
+    is_correction = is_corrected and {reminder.added_by, reminder.changed_by} & _recent_ids(runtime)
     if every or is_correction:
         return False
     shown = runtime.state["lang"]

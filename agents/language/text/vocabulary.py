@@ -202,6 +202,16 @@ def behind_no(text: str) -> str:
     return " ".join(rest) if rest and is_said("no", head) else text
 
 
+def corrected(text: str, lang: str) -> str:
+    """Return a text behind a no of its own ("no, milk"), or behind a phrase of correction ("no, I meant milk")."""
+    text, lexicon = behind_no(text), vocabulary(lang)
+    rest, units = lexicon.behind(text, "correcting") or (), lexicon.units(text)
+    begun = len(units) - len(rest)
+    # "No problem" and "sorry for that" correct nothing; "sorry, milk" does.
+    is_phrase = rest and (begun > 1 or (begun and text[units[0].end : units[1].start].strip()))
+    return text[units[begun].start :] if is_phrase else text
+
+
 def mentions(idea: str, text: str, lang: str, *, file: str = "words") -> str | None:
     """Return the first phrase of the idea anywhere in a message; `file` has the idea's phrases."""
     spaced = f" {' '.join(words(text))} "

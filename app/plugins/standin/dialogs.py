@@ -72,7 +72,7 @@ def _aside(now: Situation) -> Move | None:
 
 def _left(now: Situation) -> Move:
     """Answer "stop it": it is for a film beside this dialog, for what was shown without it, or a goodbye."""
-    if now.active:
+    if now.facts.get("active"):
         return hand_back(now.heard)
     is_aside = any("served" in notes_of(it) for it in now.before[-1:]) and mentions("pointing", now.heard, now.lang)
     return _go_on(now, not_understood(now)) if is_aside else hand_back("", sentence("left", now.lang))

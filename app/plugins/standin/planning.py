@@ -14,7 +14,7 @@ from typing import Any
 
 from agents.language.schedule.grammar import read
 from agents.language.text.stems import plain
-from agents.language.text.vocabulary import behind_no, mentions
+from agents.language.text.vocabulary import behind_no, corrected, mentions
 from app.plugins.standin import lists, values
 from app.plugins.standin.patterns import Match
 from app.plugins.standin.replies import in_words
@@ -263,19 +263,11 @@ def understand(now: Situation) -> Plan:
     elif HELP in now.tools and now.words.asks(now.heard):
         call = PlannedCall(SEARCH, {"queries": [now.heard[:200]]}) if SEARCH in now.tools else None
         plan.calls.append(call or PlannedCall(HELP, {"query": now.heard}))
-    elif (correction := _corrected(now)) != plain(now.heard) and values.is_name(correction, now.words):
+    elif (correction := corrected(heard := plain(now.heard), now.words.lang)) != heard and values.is_name(
+        correction, now.words
+    ):
         _correct(now, plan, correction)
     return plan
-
-
-def _corrected(now: Situation) -> str:
-    """Return the words behind a no of its own ("no, milk") or behind a phrase of correction ("no, I meant milk")."""
-    text = plain(behind_no(now.heard))
-    rest, units = now.words.behind(text, "correcting") or (), now.words.units(text)
-    begun = len(units) - len(rest)
-    # "No problem" and "sorry for that" correct nothing; "sorry, milk" does.
-    is_phrase = rest and (begun > 1 or (begun and text[units[0].end : units[1].start].strip()))
-    return text[units[begun].start :] if is_phrase else text
 
 
 def _correct(now: Situation, plan: Plan, correction: str) -> None:

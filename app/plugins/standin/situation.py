@@ -83,11 +83,6 @@ class Situation:
         """Return the dialogs, by their entry tools."""
         return self.facts.get("helpers") or {}
 
-    @property
-    def active(self) -> Sequence[str]:
-        """Return the entry tools of paused dialogs whose activity may be going on."""
-        return self.facts.get("active", ())
-
     @cached_property
     def own(self) -> Helper | None:
         """Return the dialog of the model's role."""
@@ -197,13 +192,14 @@ class Situation:
     @cached_property
     def wishes(self) -> tuple[Match, ...]:
         """Return the user's wishes, as matches with examples."""
-        wishes = self.phrases.wishes(self.heard, self.tools, self.active)
+        active = self.facts.get("active", ())
+        wishes = self.phrases.wishes(self.heard, self.tools, active)
         if all(it.pattern.owner for it in wishes) and (asked := self._asked_in_part()):
             return (asked,)
         # "Delete it" names no subject, and reaches no other dialog; "pause" reaches a film that plays. "No, at nine"
         # reaches none either, and corrects the open question before anything else.
         is_correction = self.words.behind(self.heard, "correcting") is not None
-        named = {"", *self.active, *(it.pattern.owner for it in wishes if not it.pattern.is_weak)}
+        named = {"", *active, *(it.pattern.owner for it in wishes if not it.pattern.is_weak)}
         if self.left and is_correction and all(it.pattern.is_weak for it in wishes):
             return ()
         is_bound = self.own or is_correction

@@ -1,10 +1,8 @@
 """The rules of the supervisor and of the observers.
 
 The supervisor hands each wish to its dialog, uses its own tools, and says honestly what it is. The observers name the
-next holder of the conversation, say whether the dialog is over, and find the work that the user seeks.
+next holder of the conversation, and say whether the dialog is over; other observers find nothing.
 """
-
-import json
 
 from langchain_core.messages import AIMessage, HumanMessage
 
@@ -13,9 +11,6 @@ from app.plugins.standin.replies import abilities, greeting, in_words, joined, n
 from app.plugins.standin.situation import HELP, Move, PlannedCall, Situation
 from app.plugins.standin.vocabulary import sentence
 from prompts import table
-
-WORK = "work"
-"""The field of a profile whose sentences tell a professional intent."""
 
 
 def observe(now: Situation) -> Move:
@@ -26,8 +21,7 @@ def observe(now: Situation) -> Move:
     if kind == "finished":
         # The engine itself recognises words that end a dialog.
         return Move("no")
-    intent = next((match.text for match in now.wishes if WORK in match.slots and match.pattern.of_form), None)
-    return Move(json.dumps({"intent": intent.strip()} if intent else {}, ensure_ascii=False))
+    return Move("{}")
 
 
 def _holder(now: Situation) -> str:
@@ -58,7 +52,7 @@ def speak(now: Situation) -> Move:
         return answered
     if now.note("asks") and now.says("cancel", "no"):
         return Move(sentence("cancelled", now.lang))
-    is_meant = any(match.pattern.owner in now.active for match in now.wishes)
+    is_meant = any(match.pattern.owner in now.facts.get("active", ()) for match in now.wishes)
     if now.says("switch.phrases", "done", "thanks") - {"thanks"} and not is_meant:
         return Move(joined(sentence("left", now.lang), sentence("greeted", now.lang)))
     if text := small_talk(now):

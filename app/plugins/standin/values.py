@@ -177,7 +177,7 @@ def is_name(raw: str, words: StandinVocabulary) -> bool:
     is_phrase = words.made_of(
         raw, "yes", "no", "thanks", "goodbye", "greeting", "cancel", "skip", "done", "leave", "wait"
     )
-    is_sentence = {*words.spelled(raw)} & {*words.phrases("sentence")} or words.behind(raw, "correcting")
+    is_sentence = bool({*words.spelled(raw)} & {*words.phrases("sentence")}) or bool(words.behind(raw, "correcting"))
     # "Sort my list" is an order.
-    is_sentence = is_sentence or mentions("things", raw, words.lang, file="standin/words")
-    return not (words.asks(raw) or is_phrase or is_sentence)
+    is_order = mentions("things", raw, words.lang, file="standin/words") is not None
+    return not (words.asks(raw) or is_phrase or is_sentence or is_order)

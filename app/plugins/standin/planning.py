@@ -85,6 +85,10 @@ class Filler:
                 return
         args |= self._answers(args, said)
         if missing := self._missing(args):
+            if missing == WHEN and any(values.tells_time(text, self.now.words) for text in said.values()):
+                # "Pills every day at 8 and at 20": another time would be wrong beside those in the text.
+                plan.remarks.append(sentence("not_understood", self.now.lang))
+                return
             plan.asks = {"tool": self.tool, "slot": missing, "args": args}
             plan.remarks.append(asking(self.tool, missing, self.now.lang))
             return

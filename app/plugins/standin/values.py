@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
+from agents.language.schedule.calendar import REPEAT_KINDS
 from agents.language.schedule.grammar import TimeReading, pieces_in, read
 from agents.language.schedule.grammar import words as moment_words
 from agents.language.schedule.parser import meant, problem_of
@@ -113,6 +114,11 @@ def may_be_of_time(text: str, words: StandinVocabulary) -> bool:
     first = flat.split(" ")[0] if words.spaced else flat[:1]
     is_time = bool(pieces_in(flat, words.lang)) or moment_words(words.lang).number(first) is not None
     return is_time or any(re.search(form, flat) for form in words.phrases("beside"))
+
+
+def tells_time(text: str, words: StandinVocabulary) -> bool:
+    """Tell whether a text holds a time of day or a repetition."""
+    return any(it.kind in {"clock", *REPEAT_KINDS} for it in pieces_in(plain(text), words.lang))
 
 
 def _names_a_moment(reading: TimeReading) -> bool:

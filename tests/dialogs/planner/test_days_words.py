@@ -103,6 +103,8 @@ UNDONE = [
     ("en", "delete milk and add butter to my list", "The list is empty.\nDone. Your list:\n1. butter"),
     ("ru", "удали молоко и добавь масло в список", "Список пуст.\nГотово. Ваш список:\n1. масло"),
     ("zh", "删除牛奶再把黄油加到我的清单", "清单是空的。\n好了。你的清单：\n1. 黄油"),
+    ("en", "remind me to take pills every day at 8 and at 20", "every 2 hours", "I did not understand"),
+    ("ru", "напомни в 8 позвонить Ивану, а в 9 Ольге", "завтра", "Это мне непонятно"),
     ("en", "remind me to call mom", "later", "Not done: call mom."),
     ("en", "remind me to call mom", "never mind", "Not done: call mom."),
     ("zh", "提醒我给妈妈打电话", "算了", "没有做：给妈妈打电话。"),

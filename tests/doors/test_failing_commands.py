@@ -38,13 +38,20 @@ async def test_a_command_that_fails_says_so(
     async def greet(services: Services, user: str, lang: str) -> str:
         return await answer()
 
-    command = of_dialog(SlashCommand(name="fly", run=run, description=lambda lang: "Fly."))
+    def describe(lang: str) -> str:
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return str(outcome)
+
+    command = of_dialog(SlashCommand(name="fly", run=run, description=describe))
     chat.speakers = changed(chat.speakers, "profile", greeting=greet)
     async with chat.assistant() as assistant:
         visit = visit_to(assistant, "ann")
         assert await command.run(visit, "", "en") == told
         greeting = await assistant.greeting("ann", "en")
+    assert command.description("en") == greeting
     assert greeting == ("" if isinstance(outcome, BaseException) else told)
     failed = [record.getMessage() for record in caplog.records if record.exc_info]
     wanted = ["thread ann: the command /fly failed", "the greeting of profile failed"]
+    wanted.append("the description of the command /fly failed")
     assert failed == (wanted if isinstance(outcome, BaseException) else [])

@@ -23,9 +23,10 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from agents.discovery import load
+from agents.discovery import code_of, load
 from agents.errors import BrokenState, ConfigError, DatabaseError, Undeleted, UsageError
 from agents.events import EVENTS
+from agents.foreign import contained
 from app.assistant import Assistant
 from app.assistant.clocks import Clock, Ring
 from app.assistant.file_reader import FileReader
@@ -131,7 +132,8 @@ class Gate:
                 refusal = await answer_failure(Request(scope), HTTPException(*problem))
                 await refusal(scope, receive, answer)
             else:
-                await self._app(asked, _bounded(receive, most, is_json=not path.startswith(self._uploads)), answer)
+                with contained():
+                    await self._app(asked, _bounded(receive, most, is_json=not path.startswith(self._uploads)), answer)
         finally:
             # The path of a route holds no names of users or threads.
             path = getattr(asked.get("route"), "path", "other")
@@ -336,7 +338,8 @@ async def serving(app: FastAPI) -> AsyncIterator[None]:
         stack.push_async_callback(app.state.answers.close)
         for module in app.state.plugins:
             if hasattr(module, "serving"):
-                await stack.enter_async_context(module.serving(app))
+                with code_of(module.__name__):
+                    await stack.enter_async_context(module.serving(app))
         yield
 
 

@@ -84,8 +84,16 @@ def of_dialog(command: SlashCommand) -> Command:
             answer = phrase("sorry_internal", lang)
         return answer if command.in_groups else await visit.door.whisper(answer, lang)
 
+    def about(lang: str) -> str:
+        try:
+            with contained():
+                return str(whole(command.description(lang)))
+        except Exception:
+            LOG.exception("the description of the command /%s failed", command.name)
+            return ""
+
     scopes = Command.scopes if command.in_groups else PRIVATE
-    return Command(command.name, run, scopes=scopes, is_at_once=True, about=command.description)
+    return Command(command.name, run, scopes=scopes, is_at_once=True, about=about)
 
 
 CALL = re.compile(r"/([A-Za-z_]+)(?:\s+(.*))?", re.DOTALL)

@@ -2,12 +2,17 @@
 
 import asyncio
 import re
+import sys
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 import httpx
 import pytest
+from fastapi import APIRouter
 
+from agents.errors import ContractError
+from agents.plugin import Plugin
 from app.assistant import Assistant
 from app.doors.http import service
 from app.security.rates import HourlyCount
@@ -216,3 +221,39 @@ def test_what_is_not_counted_is_not_kept() -> None:
     count = HourlyCount(0)
     assert all(count.admits("ann") for _ in range(3))
     assert not count._times
+
+
+async def test_a_route_that_ends_the_process_is_a_failure(
+    assistant: Assistant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its caller reads what everybody reads of a failure, and everybody else is served on."""
+    paths: Any = ModuleType("team_paths")
+    paths.router = router = APIRouter()
+
+    @router.get("/away")
+    async def away() -> None:
+        raise SystemExit(3)
+
+    monkeypatch.setitem(sys.modules, "team_paths", paths)
+    monkeypatch.setattr(service, "plugins_found", lambda: {"team": Plugin(routes=["team_paths"])})
+    async with served(assistant) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
+        answer = await client.get("/away")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (500, "internal")
+        assert (await client.get("/healthz")).status_code == 200
+
+
+async def test_a_plugin_that_cannot_begin_to_serve_is_named(
+    assistant: Assistant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The operator reads one line in place of a traceback."""
+    paths: Any = ModuleType("team_paths")
+
+    def serving(app: object) -> None:
+        raise LookupError("no licence")
+
+    paths.serving = serving
+    monkeypatch.setitem(sys.modules, "team_paths", paths)
+    monkeypatch.setattr(service, "plugins_found", lambda: {"team": Plugin(routes=["team_paths"])})
+    with pytest.raises(ContractError, match=r"^team_paths\.py: LookupError: no licence$"):
+        async with served(assistant):
+            pass

@@ -7,16 +7,21 @@ import pytest
 from agents.toolkit.speaker import Speakers
 from app.testing import Chat
 from tests.plugins.agent_graphs.desk import PAID, SCRIPT
+from tests.support.compiled import discovered
 
 
 @pytest.fixture
 def chat(chat: Chat) -> Iterator[Chat]:
-    """Leave one dialog more to go to, since the graph is built for each test; see that the graph's script is spoken."""
-    chat.speakers = Speakers(
-        chat.speakers.supervisor, {name: dialog for name, dialog in chat.speakers.dialogs.items() if name == "planner"}
-    )
+    """Leave no dialog beside the desk: its graph is built for each test. See that the script within it is spoken."""
+    chat.speakers = Speakers(chat.speakers.supervisor, {})
     PAID.clear()
     SCRIPT.queues.clear()
     SCRIPT.asked.clear()
     yield chat
     assert SCRIPT.left() == {}
+
+
+@pytest.fixture
+def planner(chat: Chat) -> None:
+    """Put the planner back, to have a dialog to go to."""
+    chat.speakers = Speakers(chat.speakers.supervisor, {"planner": discovered()[0]["planner"]})

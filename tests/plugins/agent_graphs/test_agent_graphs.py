@@ -30,8 +30,6 @@ from prompts import phrase
 from tests.plugins.agent_graphs.desk import PAID, SCRIPT, model, pay, question, seat
 from tests.support.simulated_time import advance
 
-pytestmark = pytest.mark.needs("planner")
-
 
 async def test_what_stands_beside_a_message_is_heard(chat: Chat) -> None:
     """The agent reads what the message answers, its files, and what the operator says; nothing of it comes twice."""
@@ -171,6 +169,8 @@ async def test_the_keys_of_a_graph_are_kept(chat: Chat) -> None:
     assert count == 1
 
 
+@pytest.mark.needs("planner")
+@pytest.mark.usefixtures("planner")
 async def test_away_and_back(chat: Chat) -> None:
     """A dialog that waits can be left for another one; when it is gone back to, it asks what is still open."""
     seat(chat, journey(), resume="tell")
@@ -186,6 +186,8 @@ async def test_away_and_back(chat: Chat) -> None:
     assert (await chat.says("3")).endswith("desk: Oslo cold, bag 3")
 
 
+@pytest.mark.needs("planner")
+@pytest.mark.usefixtures("planner")
 async def test_a_dialog_that_was_ended_begins_anew(chat: Chat) -> None:
     """A dialog's open question at its end is not asked again."""
     seat(chat, journey(), resume="never")

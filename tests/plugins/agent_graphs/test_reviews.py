@@ -15,8 +15,6 @@ from app.testing.script import Call
 from prompts import sentence
 from tests.plugins.agent_graphs.desk import PAID, SCRIPT, model, pay, question, seat
 
-pytestmark = pytest.mark.needs("planner")
-
 
 def reviewed(mode: Any, *decisions: Any) -> Any:
     """Return an agent whose payments a person reviews."""
@@ -103,6 +101,8 @@ async def test_each_call_of_a_reply_is_reviewed(chat: Chat, mode: Any) -> None:
     assert PAID == [("Eve", 5.0)]
 
 
+@pytest.mark.needs("planner")
+@pytest.mark.usefixtures("planner")
 @pytest.mark.parametrize("kind", ["batched", "per_call", "swarm"])
 async def test_away_from_a_review_and_back(chat: Chat, kind: str) -> None:
     """A payment waits while the user speaks of something else, also one within a swarm; it is made once, after all."""
@@ -162,6 +162,8 @@ async def test_a_swarm_is_a_dialog(chat: Chat) -> None:
     assert trace.endswith("desk: Eve is paid.")
 
 
+@pytest.mark.needs("planner")
+@pytest.mark.usefixtures("planner")
 async def test_a_swarm_hands_over_to_a_dialog(chat: Chat) -> None:
     """A hand-off to a name that no agent of the swarm has goes to the dialog of this name, with the message."""
     seat(chat, swarm())

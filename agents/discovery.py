@@ -6,7 +6,7 @@ import pkgutil
 import sys
 import sysconfig
 import traceback
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -77,8 +77,13 @@ def _mistyped(definition: object) -> str:
     """Return the fault of a field whose default tells its type; a text would be read as a list of letters."""
     for each in fields(definition) if is_dataclass(definition) else ():
         value, default = getattr(definition, each.name), each.default
-        if isinstance(default, tuple) and isinstance(value, str):
+        is_function = "Callable[" in str(each.type) or str(each.type).startswith("Around")
+        if isinstance(default, tuple) and (isinstance(value, str) or not isinstance(value, Sequence | Callable)):
             return f"{each.name} must be a list, found {value!r}"
+        if is_function and isinstance(value, Mapping):
+            value = next((it for it in value.values() if not callable(it)), None)
+        if is_function and value is not None and not callable(value) and not isinstance(default, tuple):
+            return f"{each.name} must be a function, found {value!r}"
         if isinstance(default, int) and not isinstance(value, type(default)):
             return f"{each.name} must be of type {type(default).__name__}, found {value!r}"
     return ""

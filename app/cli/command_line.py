@@ -19,10 +19,11 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from agents.command_line import CommandResult
-from agents.discovery import load
+from agents.discovery import code_of, load
 from agents.errors import BrokenState, DatabaseError, UnusableDatabase, UsageError
 from agents.language.text.clean import clean, safe_json
 from app.cli.invocation import Invocation, options_of, results_alone
+from app.extensions import module_of
 from app.process.exit_codes import FAILED, FAULTS, INTERRUPTED, STORAGE, TERMINATED, TROUBLE, USAGE
 from app.process.tasks import cancelled_by
 
@@ -98,12 +99,14 @@ def application(name: str = "", rest: Sequence[str] = ()) -> TyperGroup:
     group = get_command(every)
     assert isinstance(group, TyperGroup)
     if name not in MODULE_OF or (name in OPEN and not _is_of_core(group.commands[name], rest)):
-        parts = [plugin.command_line for plugin in _plugin_commands().brought().values() if plugin.command_line]
-        for part in parts:
+        for plugin_name, plugin in _plugin_commands().brought().items():
+            if not (part := plugin.command_line):
+                continue
             brought = typer.Typer(add_completion=False, rich_markup_mode=None)
             brought.callback()(lambda: None)
-            brought.add_typer(load(part).command_line if isinstance(part, str) else part)
-            _join(group, get_command(brought))
+            with code_of(module_of(plugin_name)):
+                brought.add_typer(load(part).command_line if isinstance(part, str) else part)
+                _join(group, get_command(brought))
     _finish(group, options_of(_prepared))
     return group
 

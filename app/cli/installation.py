@@ -83,7 +83,7 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
             equipped(discovered, plugins(), observers)
     except (ContractError, PromptError) as broken:
         nothing: dict[str, object] = {"dialogs": [], "observers": [], "tools": [], "plugins": [], "uninstalled": {}}
-        return {**nothing, "models": models, "faults": [*problems, str(broken)], "warnings": []}
+        return {**nothing, "models": models, "faults": [*dict.fromkeys([*problems, str(broken)])], "warnings": []}
     speakers = speakers or discovered
     with _noting(problems):
         check_help(settings, brought_links(plugins_found()))

@@ -276,7 +276,8 @@ def equipped(speakers: Speakers, plug_ins: Mapping[str, Plugin], watching: Colle
     tools, names = list[BaseTool](), list[str]()
     for name, plugin in plug_ins.items():
         with code_of(module_of(name)):
-            own = plugin.tools(plugin.settings and read(plugin.settings)) if callable(plugin.tools) else plugin.tools
+            own = plugin.tools
+            own = [*(own(plugin.settings and read(plugin.settings)) if callable(own) else own)]
         if others := [it for it in own if not isinstance(it, BaseTool)]:
             raise ContractError(f"the plug-in {name}: tools must be tools, found {others[0]!r}")
         if unknown := sorted({*plugin.observers}.difference(watching)):
@@ -351,7 +352,7 @@ def parts_found() -> tuple[dict[str, Dialog], dict[str, observers.Observer]]:
         if plugin.dialogs:
             with code_of(module_of(name)):
                 brought = plugin.dialogs(plugin.settings and read(plugin.settings), Speakers(LEADING, named), watching)
-            named |= cast(Mapping[str, Dialog], brought)
+                named |= cast(Mapping[str, Dialog], brought)
     return named, watching
 
 

@@ -25,14 +25,14 @@ def _refuse(error: ConfigError) -> NoReturn:
     raise error from None
 
 
-def openers(plug_ins: Mapping[str, Plugin]) -> list[OpenTools]:
-    """Return the openers of served tools, from the settings of plug-ins."""
-    openings = list[OpenTools | None]()
+def openers(plug_ins: Mapping[str, Plugin]) -> dict[str, OpenTools]:
+    """Return the openers of served tools by plug-in, from the settings of plug-ins."""
+    openings = dict[str, OpenTools | None]()
     for name, plugin in plug_ins.items():
         if plugin.served_tools:
             with code_of(module_of(name)):
-                openings.append(plugin.served_tools(plugin.settings and read(plugin.settings)))
-    return [opening for opening in openings if opening]
+                openings[name] = plugin.served_tools(plugin.settings and read(plugin.settings))
+    return {name: opening for name, opening in openings.items() if opening}
 
 
 @asynccontextmanager
@@ -48,8 +48,9 @@ async def with_served_tools(
         ConfigError: a description of the tools is wrong, or a server cannot be reached.
     """
     async with AsyncExitStack() as stack:
-        for opening in openers(plug_ins):
-            speakers = await stack.enter_async_context(opening(speakers, absent, unfit))
+        for name, opening in openers(plug_ins).items():
+            with code_of(module_of(name)):
+                speakers = await stack.enter_async_context(opening(speakers, absent, unfit))
         yield speakers
 
 

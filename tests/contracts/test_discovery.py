@@ -194,6 +194,33 @@ def test_a_plugin_whose_code_fails_at_the_start_is_named(
     assert f"app/plugins/broken.py, line 4: {failure.partition('(')[0]}: no licence" in line
 
 
+@pytest.mark.parametrize(
+    ("field", "command", "told"),
+    [
+        ("around_turn=5", "check", "Plugin.around_turn must be a function, found 5"),
+        ("services=[5]", "check", "Plugin.services must be a function, found [5]"),
+        ("help={'odd': 5}", "check", "Plugin.help must be a function, found 5"),
+        ("commands=5", "check", "Plugin.commands must be a list, found 5"),
+        ("tools=lambda s: None", "check", "TypeError: Value after * must be an iterable, not NoneType"),
+        ("dialogs=lambda s, speakers, names: None", "check", "TypeError: 'NoneType' object is not iterable"),
+        ("served_tools=lambda s: lambda *_: 5", "check", "TypeError: 'builtins.int' object does not support"),
+        ("command_line=5", "lab", "AttributeError: 'int' object has no attribute"),
+    ],
+)
+def test_a_plugin_of_a_wrong_form_is_named(
+    plant: Plant, database: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    field: str, command: str, told: str,
+) -> None:  # fmt: skip
+    """What is no function, or returns nothing of use, is one line, and not a traceback."""
+    monkeypatch.setenv("DATABASE_URL", database)
+    monkeypatch.setenv("LLM_MODEL", "local:rules")
+    plant(app.plugins, f"from agents.plugin import Plugin\nplugin = Plugin({field})")
+    assert command_line.main([command]) == 2
+    shown = capsys.readouterr()
+    [line] = [line for line in (shown.out + shown.err).splitlines() if told in line]
+    assert "app/plugins/broken.py" in line
+
+
 def test_a_module_that_a_dialog_imports_is_named(plant: Plant, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A mistake in a file of tools is told of that file, not of the dialog that has them."""
     monkeypatch.setattr("agents.discovery.ROOT", tmp_path)

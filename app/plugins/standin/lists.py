@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from agents.state.message_notes import notes_of
 from app.plugins.standin.patterns import Match
 from app.plugins.standin.situation import CallResult, Situation, results
-from app.plugins.standin.values import REFERRING, items, number, thing
+from app.plugins.standin.values import REFERRING, is_all, items, number, thing, unnamed
 from app.plugins.standin.vocabulary import StandinVocabulary
 
 LIST = "list_"
@@ -35,8 +35,8 @@ def entries_of(now: Situation, tool: str) -> dict[int, str] | None:
 
 def pointed(now: Situation, tool: str, slots: Mapping[str, str], *, recently: bool = False) -> int | None:
     """Return the number of the entry that "it" means: the one that the list's last write told (or `recently`)."""
-    pointing = now.words.listed("pointing")
-    is_meant = any({*now.words.stems(slots[name])} <= pointing for name in {*REFERRING} & slots.keys())
+    said = [slots[name] for name in {*REFERRING} & slots.keys()]
+    is_meant = any(now.words.means(raw, "pointing") and not unnamed(raw, now.words) for raw in said)
     return written(now, tool, now.last_results if recently else results(now.before)) if is_meant else None
 
 
@@ -53,12 +53,20 @@ def written(now: Situation, tool: str, told: Sequence[CallResult]) -> int | None
 
 
 def tool_for(now: Situation, match: Match) -> str:
-    """Return the tool of a wish; for one without a list ("delete the tea"), of the latest list, else of one with it."""
+    """Return the tool of a wish. One that names no list ("delete the tea") is for the latest list, or for one with it.
+
+    All of a kind ("clear the list", "wipe all alarms") are never all of another kind.
+    """
     tool, slots = match.pattern.tool, {*match.slots}
-    if not match.pattern.is_weak or len(slots) != 1 or not slots <= {*REFERRING}:
+    if len(slots) != 1 or not slots <= {*REFERRING}:
         return tool
     verb, raw = tool.partition("_")[0], next(iter(match.slots.values()))
     alike = [it for it in now.tools if it.startswith(f"{verb}_") and slots <= {*now.tools[it]} and lister(now, it)]
+    if is_all(raw, now.words) and {*now.words.stems(raw)} & now.words.beside - now.words.stop:
+        kinds = ((it, now.words.kinds.get(f"add_{thing(it)}", frozenset())) for it in alike)
+        return next((it for it, kind in kinds if kind & {*now.words.stems(raw)} - now.words.stop), tool)
+    if not match.pattern.is_weak:
+        return tool
     asked = now.asks["tool"] if now.asks and "served" not in notes_of(now.before[-1]) else ""
     alike = sorted(alike, key=lambda it: (it != asked, thing(it) != now.recent, it != tool)) or [tool]
     listed = [(it, entries_of(now, it)) for it in alike if number(raw, now.words) is None]
@@ -79,7 +87,7 @@ def is_list(text: str) -> bool:
 
 def refer(raw: str, listing: Mapping[int, str], words: StandinVocabulary) -> dict[str, list[int]]:
     """Return, for each thing that the words name, the numbers of the entries of `listing` that it may mean."""
-    if words.means(raw, "all"):
+    if is_all(raw, words):
         return {entry: [place] for place, entry in listing.items()}
     numbers = _meant(raw, listing, words)
     return {raw: numbers} if numbers else {name: _meant(name, listing, words) for name in items(raw, words) or [raw]}

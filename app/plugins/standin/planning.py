@@ -182,7 +182,7 @@ class Filler:
     def _says_nothing(self, parameter: Parameter, raw: str) -> bool:
         # A reminder is no to-do, but the word "reminders" may well be searched for.
         kinds = (*OPEN, *IDENTIFIERS, *REFERRING) if self.now.writes(self.tool) else IDENTIFIERS
-        is_clear = self.now.words.means(raw, "all") or lists.pointed(self.now, self.tool, {parameter.name: raw})
+        is_clear = values.is_all(raw, self.now.words) or lists.pointed(self.now, self.tool, {parameter.name: raw})
         is_clear = is_clear and parameter.kind in REFERRING
         return parameter.kind in kinds and values.vague(raw, self.now.words) and not is_clear
 
@@ -364,7 +364,7 @@ def is_sure(now: Situation, match: Match) -> bool:
         (is_told or pattern.is_bounded(it, kinds)) and values.is_name(match.slots[it], words) for it in opened
     )
     # "Everything" may be too much; the tool itself asks before it deletes several things.
-    is_all = any(words.means(text, "all") for name, text in match.slots.items() if name in REFERRING)
+    is_all = any(values.is_all(text, words) for name, text in match.slots.items() if name in REFERRING)
     meant = lists.tool_for(now, match)
     is_last = is_all and len(lists.entries_of(now, meant) or ()) == 1
     # "Delete the second one" needs a list that the conversation has named or shown.

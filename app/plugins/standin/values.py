@@ -173,9 +173,23 @@ def number(raw: str, words: StandinVocabulary) -> int | None:
     return named.pop() if len(named) == 1 and not others else None
 
 
+def is_all(raw: str, words: StandinVocabulary) -> bool:
+    """Tell whether the words mean all of a kind: "everything on the list", "every alarm"."""
+    telling = " ".join(it for it in words.stems(raw) if it not in words.beside)
+    return words.means(raw, "all") or (words.spaced and words.means(telling, "all"))
+
+
+def unnamed(raw: str, words: StandinVocabulary) -> bool:
+    """Tell whether the words mean any entry of a kind: "one", "one of the reminders", "another one"."""
+    beside = words.beside - words.listed("indefinite", "pointing") | words.fillers
+    telling = " ".join(it for it in words.stems(raw) if it not in beside)
+    return words.means(raw, "indefinite") or (words.spaced and words.means(telling, "indefinite"))
+
+
 def vague(raw: str, words: StandinVocabulary) -> bool:
     """Tell whether the words stand for a value without naming one ("something", "it", "a reminder")."""
-    return words.means(raw, "vague", "pointing") or not set(words.stems(raw)) - words.listed("nouns") - words.fillers
+    is_bare = not set(words.stems(raw)) - words.listed("nouns") - words.fillers
+    return words.means(raw, "vague", "pointing") or unnamed(raw, words) or is_bare
 
 
 def is_name(raw: str, words: StandinVocabulary) -> bool:

@@ -33,6 +33,18 @@ class StandinVocabulary(Vocabulary):
         return language(self.lang).spaced
 
     @cached_property
+    def kinds(self) -> Mapping[str, frozenset[str]]:
+        """Return the stems of the words for the kinds of a thing, by the tool that makes it."""
+        entries = {tool: entry["kind"] for tool, entry in self.table["values"].items() if "kind" in entry}
+        words = {tool: [it for phrases in entry.values() for it in phrases] for tool, entry in entries.items()}
+        return {tool: frozenset(stem for it in phrases for stem in self.stems(it)) for tool, phrases in words.items()}
+
+    @cached_property
+    def beside(self) -> frozenset[str]:
+        """Return the stems that name no entry of a list beside "all" or "one"."""
+        return (self.stop - self.listed("all")).union(self.listed("nouns"), *self.kinds.values())
+
+    @cached_property
     def between_wishes(self) -> re.Pattern[str]:
         """Return the pattern of a boundary between two wishes of a message."""
         mark = r"[,;:!?\n、，。；：！？]+"

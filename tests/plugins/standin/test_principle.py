@@ -62,6 +62,15 @@ AT_ONCE = [
     ("en", ("add tea and jam to my list", "no, coffee", "yes"), ["to-do + jam", "to-do + tea"]),
     ("ru", ("добавь чай в список", "нет, кофе", "да"), ["to-do + кофе"]),
     ("zh", ("把茶加到我的清单", "不，咖啡", "是"), ["to-do + 咖啡"]),
+    ("en", ("remind me at 3 pm to run", "delete one of the reminders"), ["reminder + run @ 2026-11-20 15:00"]),
+    ("en", ("remind me at 3 pm to run", "delete another one"), ["reminder + run @ 2026-11-20 15:00"]),
+    ("ru", ("поставь будильник на 18:00", "удали один будильник"), ["reminder + Время вышло @ 2026-11-20 18:00"]),
+    ("zh", ("下午3点提醒我喂猫", "删除一个提醒"), ["reminder + 喂猫 @ 2026-11-20 15:00"]),
+    ("en", ("show my reminders", "clear my list", "yes"), ["to-do - bread", "to-do - eggs", "to-do - milk"]),
+    ("ru", ("мои напоминания", "очисти список", "да"), ["to-do - молоко", "to-do - хлеб", "to-do - яйца"]),
+    ("en", ("show my list", "get rid of every reminder", "yes"), ["reminder - call mom", "reminder - dentist"]),
+    ("en", ("show my list", "remove all my alarms", "yes"), []),
+    ("ru", ("мой список", "убери все напоминания", "да"), ["reminder - позвонить маме", "reminder - стоматолог"]),
 ]
 SAID_BACK = [
     ("en", ("add trip",), "yes", "Put on your list (entries: “trip”)?", ["to-do + trip"]),

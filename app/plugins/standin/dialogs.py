@@ -97,7 +97,7 @@ def _answer(now: Situation, plan: Plan) -> Move:
     if now.left and now.results and not any(now.writes(it.call.name) for it in now.results):
         # The question that this message passed over is put again behind its answer.
         return replace(now.left, text=text or sentence("still_open", now.lang))
-    if now.left and acted and now.left.calls[0] not in (it.call for it in acted):
+    if now.left and acted and now.left.calls[0].name not in (it.call.name for it in acted):
         what = notes_of(now.before[-1]).get("asked", "").partition("\n")[0].rstrip("?？")
         text = joined(sentence("dropped", now.lang, what=what), text, by="\n")
     if not (text or (is_told and any(result.seen for result in now.results))):

@@ -295,7 +295,14 @@ def _correct(now: Situation, plan: Plan, correction: str) -> None:
 
 
 def _may_be_answer(now: Situation, asked: Parameter) -> bool:
-    return is_value(now) or (_takes_any(asked) and values.is_name(now.heard, now.words))
+    return is_value(now) or (_takes_any(asked) and values.is_name(now.heard, now.words) and not _names_field(now))
+
+
+def _names_field(now: Situation) -> bool:
+    """Tell whether the words only name a field of the form, or change one ("correct the experience to …")."""
+    words, said = now.words, now.words.key(now.heard)
+    named = {*said} & {stem for entry in now.fields.values() for stem in words.stems(entry["label"])}
+    return bool(named) and (named >= {*said} - words.stop or said[0] in words.listed("bare", "ending"))
 
 
 def _takes_any(parameter: Parameter) -> bool:
@@ -387,6 +394,10 @@ def _may_lose_time(match: Match, opened: Collection[str], words: StandinVocabula
     whole = read(plain(match.text), words.lang)
     between = "".join(match.text[it[1] : after[0]] for it, after in pairwise(whole.places)) if whole else ""
     is_apart = bool({*words.stems(plain(between))} - words.fillers)
+    # "At 5 by his clock": behind a time a small word may still be of it.
+    ends = [match.text[end:].lstrip() for _, end in whole.places] if whole and words.spaced else []
+    behind = [match.slots[it] for it in opened if any(rest.startswith(match.slots[it]) for rest in ends)]
+    is_apart = is_apart or any(values.begins_small(it, words) for it in behind)
     reading = read(plain(match.slots[WHEN]), words.lang)
     is_rate = reading is not None and reading.pieces.keys() == {"length"} and "kind" not in match.slots
     return is_apart or is_rate or any(values.may_be_of_time(match.slots[it], words) for it in opened)

@@ -121,6 +121,12 @@ def tells_time(text: str, words: StandinVocabulary) -> bool:
     return any(it.kind in {"clock", *REPEAT_KINDS} for it in pieces_in(plain(text), words.lang))
 
 
+def begins_small(text: str, words: StandinVocabulary) -> bool:
+    """Tell whether a text begins with a small word, or with one that means nothing beside a time ("sharp")."""
+    first = next(iter(words.spelled(clean(text, words))), "")
+    return {*words.stems(first)} <= words.stop or moment_words(words.lang).is_filler(first)
+
+
 def _names_a_moment(reading: TimeReading) -> bool:
     # The tool reports a past or impossible time ("at 25:00").
     is_real = meant(reading.pieces, _SOME_DAY, _UTC) is not None

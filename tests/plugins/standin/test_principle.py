@@ -91,6 +91,10 @@ SAID_BACK = [
     ),
     ("ru", ("напомни вернуть книгу до пятницы",), "да", "книгу до", ["reminder + вернуть книгу до"]),
     ("zh", ("提醒我每周一三五跑步",), "好", "三五跑步", ["reminder + 三五跑步"]),
+    ("ru", ("напомни через час с лишним поесть",), "да", "с лишним", ["reminder + с лишним поесть"]),
+    ("ru", ("напомни через час ровно поесть",), "да", "ровно", ["reminder + ровно поесть"]),
+    ("ru", ("давай познакомимся", "исправь опыт на 12 лет"), "да", "опыт: “12 лет”", ["experience: 12 лет"]),
+    ("en", ("let's get acquainted", "correct my skills to chess"), "yes", "skills: “chess”", ["skills: chess"]),
 ]
 REMIND = {"en": "remind me tomorrow at 9 to run", "ru": "напомни завтра в 9 бегать", "zh": "明天早上9点提醒我跑步"}
 MEETING = {
@@ -103,6 +107,8 @@ NOT_UNDERSTOOD = [
     ("en", "delete one of the reminders", "Which one"),
     ("en", "no alarm at 7", "I did not understand"),
     ("en", "delete the second one", "Delete from your list (1): 2. bread?"),
+    ("ru", "напомни в 17 по Москве поесть", "Это мне непонятно"),
+    ("zh", "提醒我17点莫斯科时间吃饭", "没有听懂"),
     ("ru", "хочу спланировать свадьбу", "Ближе всего"),
     ("zh", "我想策划一个生日会", "没有听懂"),
 ]
@@ -199,6 +205,24 @@ async def test_a_correction_reaches_nothing_older(
         for text in texts:
             await room.say("ann", text, lang)
         assert changes(before, await room.stored("ann")) == writes
+
+
+@pytest.mark.needs("planner", "profile")
+@pytest.mark.parametrize(
+    ("lang", "begin", "text"),
+    [
+        ("en", "let's get acquainted", "my work experience"),
+        ("en", "let's get acquainted", "update the experience, it is 12 years"),
+        ("ru", "давай познакомимся", "мои навыки"),
+        ("zh", "我们认识一下吧", "我的技能"),
+    ],
+)
+async def test_the_name_of_a_field_is_no_value(tmp_path: Path, lang: str, begin: str, text: str) -> None:
+    """Nothing is proposed, and the question is put again."""
+    async with standin(tmp_path / "said.db") as room:
+        question = await room.say("ann", begin, lang)
+        assert (await room.say("ann", text, lang)).endswith(question)
+        assert await room.asked("ann") == ""
 
 
 @pytest.mark.needs("planner", "profile")

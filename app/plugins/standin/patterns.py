@@ -302,7 +302,7 @@ class Phrasebook:
             share = len(telling & it.fixed) / (1 + len(it.fixed))
             shown = re.sub(r"\{\w+\}", "…", it.example.replace("+", ""))
             shares[it.tool] = max(shares.get(it.tool, (0.0, "")), (share, shown))
-        return [shown for share, shown in sorted(shares.values(), reverse=True) if share]
+        return list(dict.fromkeys(shown for share, shown in sorted(shares.values(), reverse=True) if share))
 
 
 @lru_cache(maxsize=200)

@@ -145,7 +145,11 @@ class Filler:
             getter = self._getter(parameter)
             if name in {*args, *answered} or getter is None or not (parameter.required or name in said):
                 continue
-            results = [_object(result.text) for result in self.now.results if result.call.name == getter]
+            found = [result for result in self.now.results if result.call.name == getter]
+            results = [_object(result.text) for result in found]
+            if found and not found[0].failed and found[0].text == "[]":
+                # Nothing fits the words, and nothing is to be chosen.
+                raise NeedsCall(None)
             if not results:
                 # The parameters after an order, such as its items, tell which order is meant.
                 told = [said[it] for it in order[order.index(name) :] if it in said and not self._is_chosen(it)]
@@ -184,7 +188,9 @@ class Filler:
         kinds = (*OPEN, *IDENTIFIERS, *REFERRING) if self.now.writes(self.tool) else IDENTIFIERS
         is_clear = values.is_all(raw, self.now.words) or lists.pointed(self.now, self.tool, {parameter.name: raw})
         is_clear = is_clear and parameter.kind in REFERRING
-        return parameter.kind in kinds and values.vague(raw, self.now.words) and not is_clear
+        # "Move on an hour" names no entry.
+        is_small = parameter.kind in REFERRING and {*self.now.words.stems(raw)} <= self.now.words.stop
+        return parameter.kind in kinds and (is_small or values.vague(raw, self.now.words)) and not is_clear
 
     def _numbers(self, raw: str) -> list[int]:
         """Return the numbers of the entries of the tool's list that the words name."""

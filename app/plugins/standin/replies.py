@@ -97,7 +97,7 @@ def in_words(results: Sequence[CallResult], lookups: Collection[str], lang: str)
         elif is_list(result.text):
             listed = sentence("success" if acted else "listing", lang, list=result.text)
         else:
-            lines.append(_MARK.sub("", result.text) if result.call.name == HELP else readable(result.text))
+            lines.append(_MARK.sub("", result.text) if result.call.name == HELP else readable(result.text, lang))
             # A list within a deletion's result is newer.
             listed = "" if numbered(result.text) else listed
     return joined(*dict.fromkeys(lines), listed, by="\n")
@@ -122,12 +122,14 @@ def quotations(text: str, lang: str) -> str:
     return "\n".join(lines[1:]) or sentence("nothing_found", lang)
 
 
-def readable(text: str) -> str:
-    """Return the JSON of an object or a list as lines `key: value`; any other text as it is."""
+def readable(text: str, lang: str) -> str:
+    """Return the JSON of an object or a list as lines `key: value`; other text as it is."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return text
+    if value in ([], {}):
+        return sentence("nothing_found", lang)
     if isinstance(value, dict | list):
         text = _bounded(yaml.safe_dump(value, allow_unicode=True, sort_keys=False).strip(), LONGEST_RESULT)
     return text

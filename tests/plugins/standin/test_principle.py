@@ -70,6 +70,7 @@ AT_ONCE = [
     ("ru", ("мои напоминания", "очисти список", "да"), ["to-do - молоко", "to-do - хлеб", "to-do - яйца"]),
     ("en", ("show my list", "get rid of every reminder", "yes"), ["reminder - call mom", "reminder - dentist"]),
     ("en", ("show my list", "remove all my alarms", "yes"), []),
+    ("ru", ("напомни завтра в 9 поесть", "сдвинь на час позже"), ["reminder + поесть @ 2026-11-21 10:00"]),
     ("ru", ("мой список", "убери все напоминания", "да"), ["reminder - позвонить маме", "reminder - стоматолог"]),
 ]
 SAID_BACK = [
@@ -109,6 +110,9 @@ NOT_UNDERSTOOD = [
     ("en", "delete the second one", "Delete from your list (1): 2. bread?"),
     ("ru", "напомни в 17 по Москве поесть", "Это мне непонятно"),
     ("zh", "提醒我17点莫斯科时间吃饭", "没有听懂"),
+    ("en", "how much is a pizza", "Nothing was found."),
+    ("ru", "сколько стоит пицца", "Ничего не нашлось."),
+    ("zh", "比萨多少钱", "什么也没找到。"),
     ("ru", "хочу спланировать свадьбу", "Ближе всего"),
     ("zh", "我想策划一个生日会", "没有听懂"),
 ]

@@ -51,8 +51,10 @@ def _aside(now: Situation) -> Move | None:
     if now.asked and now.asked.kind in ("flag", "choice") and is_value(now):
         return None
     is_of_form = bool(now.asks) and now.asks["tool"] == FILL_FORM
-    if is_of_form and now.says("cancel", "no", "skip", "omit"):
+    if is_of_form and now.says("no", "skip", "omit"):
         return _go_on(now, "", skip=True)
+    if now.says("cancel") and now.form:
+        return hand_back("", sentence("left", now.lang))
     if now.says("cancel", "no") and now.asks:
         known = ", ".join(value for value in now.asks["args"].values() if isinstance(value, str))
         return Move(sentence("dropped", now.lang, what=known) if known else sentence("cancelled", now.lang))
@@ -60,11 +62,11 @@ def _aside(now: Situation) -> Move | None:
         {*REFERRING} & {*it.slots} and not pointed(now, it.pattern.tool, it.slots) for it in now.wishes
     ):
         return _left(now)
-    if now.left or now.asks:
-        if now.says("go_on.phrases"):
-            return _go_on(now, "")
-        if now.says("yes"):
-            return _go_on(now, sentence("not_understood", now.lang))
+    is_open = bool(now.left or now.asks)
+    if now.says("go_on.phrases") and not now.wishes:
+        return _go_on(now, "" if is_open or now.form else sentence("greeted", now.lang))
+    if is_open and now.says("yes"):
+        return _go_on(now, sentence("not_understood", now.lang))
     text = small_talk(now)
     is_leaving = bool(now.says("goodbye", "thanks"))
     return (Move(text) if is_leaving else _go_on(now, text)) if text else None

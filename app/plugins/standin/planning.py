@@ -189,8 +189,10 @@ class Filler:
         is_clear = values.is_all(raw, self.now.words) or lists.pointed(self.now, self.tool, {parameter.name: raw})
         is_clear = is_clear and parameter.kind in REFERRING
         # "Move on an hour" names no entry.
-        is_small = parameter.kind in REFERRING and {*self.now.words.stems(raw)} <= self.now.words.stop
-        return parameter.kind in kinds and (is_small or values.vague(raw, self.now.words)) and not is_clear
+        words = self.now.words
+        is_small = parameter.kind in REFERRING and {*words.stems(raw)} <= words.stop
+        is_small = is_small and values.number(raw, words) is None
+        return parameter.kind in kinds and (is_small or values.vague(raw, words)) and not is_clear
 
     def _numbers(self, raw: str) -> list[int]:
         """Return the numbers of the entries of the tool's list that the words name."""

@@ -55,6 +55,8 @@ def speak(now: Situation) -> Move:
     is_meant = any(match.pattern.owner in now.facts.get("active", ()) for match in now.wishes)
     if now.says("switch.phrases", "done", "thanks") - {"thanks"} and not is_meant:
         return Move(joined(sentence("left", now.lang), sentence("greeted", now.lang)))
+    if now.says("go_on.phrases") and not is_meant:
+        return Move(sentence("greeted", now.lang))
     if text := small_talk(now):
         return Move(text, notes={"offer": now.offer})
     plan = _plan(now)

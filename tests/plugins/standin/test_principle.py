@@ -66,6 +66,7 @@ AT_ONCE = [
     ("en", ("remind me at 3 pm to run", "delete another one"), ["reminder + run @ 2026-11-20 15:00"]),
     ("ru", ("поставь будильник на 18:00", "удали один будильник"), ["reminder + Время вышло @ 2026-11-20 18:00"]),
     ("zh", ("下午3点提醒我喂猫", "删除一个提醒"), ["reminder + 喂猫 @ 2026-11-20 15:00"]),
+    ("zh", ("看看我的提醒", "删除第一个提醒"), ["reminder - 看牙医"]),
     ("en", ("show my reminders", "clear my list", "yes"), ["to-do - bread", "to-do - eggs", "to-do - milk"]),
     ("ru", ("мои напоминания", "очисти список", "да"), ["to-do - молоко", "to-do - хлеб", "to-do - яйца"]),
     ("en", ("show my list", "get rid of every reminder", "yes"), ["reminder - call mom", "reminder - dentist"]),
@@ -239,6 +240,27 @@ async def test_what_was_taken_back_from_another_is_no_answer(tmp_path: Path) -> 
         assert "Noted: interests – chess" in await room.say("ann", "I like chess", "en")
 
 
+@pytest.mark.needs("orders", "profile")
+@pytest.mark.parametrize(
+    ("lang", "begin", "text", "said"),
+    [
+        ("en", "let's get acquainted", "cancel", "Good, we leave that here."),
+        ("ru", "давай познакомимся", "отмени", "Хорошо, оставим это."),
+        ("zh", "我们认识一下吧", "取消", "好，这个先放下。"),
+        ("en", "show my orders", "go on", "What can I do for you?"),
+        ("ru", "покажи мои заказы", "продолжай", "Чем могу помочь?"),
+        ("zh", "看看我的订单", "继续", "我能为你做什么？"),
+    ],
+)
+async def test_where_nothing_is_open_nothing_goes_on(
+    tmp_path: Path, lang: str, begin: str, text: str, said: str
+) -> None:
+    """A form that is cancelled asks no more, and what has been shown has no next step."""
+    async with standin(tmp_path / "said.db") as room:
+        await room.say("ann", begin, lang)
+        assert (await room.say("ann", text, lang)).startswith(said)
+
+
 @pytest.mark.needs("planner")
 @pytest.mark.parametrize(("lang", "text", "said"), NOT_UNDERSTOOD)
 async def test_what_is_not_plain_writes_nothing(tmp_path: Path, lang: str, text: str, said: str) -> None:
@@ -287,6 +309,23 @@ async def test_a_time_is_no_name(tmp_path: Path, lang: str, pills: str, skip: st
         await room.say("ann", skip, lang)
         assert await room.asked("ann") == "confirm"
         assert await room.stored("ann") == stored
+
+
+@pytest.mark.needs("planner")
+@pytest.mark.parametrize(
+    ("lang", "pills", "skip"),
+    [
+        ("en", "remind me every day at 8 to take pills", "skip tomorrow the pills"),
+        ("ru", "каждый день в 8 напоминай пить таблетки", "пропусти завтра таблетки"),
+        ("zh", "每天8点提醒我吃药", "跳过明天的吃药"),
+    ],
+)
+async def test_a_name_stands_behind_the_day_to_skip(tmp_path: Path, lang: str, pills: str, skip: str) -> None:
+    """The series goes on the day after."""
+    async with standin(tmp_path / "said.db") as room:
+        await room.say("ann", pills, lang)
+        await room.say("ann", skip, lang)
+        assert "2026-11-22 08:00" in " ".join((await room.stored("ann")).values())
 
 
 @pytest.mark.needs("planner")

@@ -77,7 +77,5 @@ class _Contained(Coroutine[Any, Any, Answer]):
     def _step(self, step: Callable[..., Any], *values: Any) -> Any:
         try:
             return step(*values)
-        except (Exception, GeneratorExit, KeyboardInterrupt, asyncio.CancelledError):
-            raise
-        except BaseException as raised:
+        except SystemExit as raised:
             raise _escaped(raised) from raised

@@ -298,7 +298,8 @@ def _copy(path: Path, stack: AsyncExitStack) -> Path:
     for file in (path, path.with_name(f"{path.name}-wal"), secret_file(path)):
         if file.exists():
             shutil.copyfile(file, folder / file.name)
-    (folder / path.name).touch()
+    if not path.exists():
+        (folder / path.name).touch()
     return folder / path.name
 
 

@@ -3,15 +3,26 @@
 A dialog with a form also asks field by field, and finishes.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from agents.language.text.vocabulary import mentions
+from agents.language.text.vocabulary import corrected, mentions
 from agents.state.message_notes import notes_of
 from app.plugins.standin.lists import LIST, pointed
 from app.plugins.standin.planning import ASK, CHOOSE, NeedsCall, Plan, is_value, understand
 from app.plugins.standin.replies import examples, in_words, joined, not_understood, noted, small_talk
-from app.plugins.standin.situation import FILL_FORM, HAND_BACK, HELP, PROTOCOL, UNSURE, Move, PlannedCall, Situation
+from app.plugins.standin.situation import (
+    FILL_FORM,
+    HAND_BACK,
+    HELP,
+    PROTOCOL,
+    UNSURE,
+    CallResult,
+    Move,
+    PlannedCall,
+    Situation,
+)
 from app.plugins.standin.values import REFERRING, WHEN
 from app.plugins.standin.vocabulary import asking, sentence
 
@@ -99,7 +110,7 @@ def _answer(now: Situation, plan: Plan) -> Move:
     if now.left and now.results and not any(now.writes(it.call.name) for it in now.results):
         # The question that this message passed over is put again behind its answer.
         return replace(now.left, text=text or sentence("still_open", now.lang))
-    if now.left and acted and now.left.calls[0].name not in (it.call.name for it in acted):
+    if now.left and acted and not _is_done(now.left.calls[0], acted, now):
         what = notes_of(now.before[-1]).get("asked", "").partition("\n")[0].rstrip("?？")
         text = joined(sentence("dropped", now.lang, what=what), text, by="\n")
     if not (text or (is_told and any(result.seen for result in now.results))):
@@ -112,6 +123,12 @@ def _answer(now: Situation, plan: Plan) -> Move:
     if (now.form and not is_beside) or (plan.calls and all(call.name == HELP for call in plan.calls)):
         return _go_on(now, text)
     return hand_back("", text) if now.facts.get("wishes") else Move(text)
+
+
+def _is_done(asked: PlannedCall, acted: Sequence[CallResult], now: Situation) -> bool:
+    """Tell whether a call in question was made after all, or with the value of a correction."""
+    is_correction = corrected(now.heard, now.lang) != now.heard
+    return any(it.call == asked or (is_correction and it.call.name == asked.name) for it in acted)
 
 
 def _at_a_loss(now: Situation, plan: Plan) -> Move:

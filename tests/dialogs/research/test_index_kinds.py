@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from agents.sources.documents import reading
 from agents.sources.documents.decoding import decoded
 from agents.sources.documents.files import Unreadable, contents
 from agents.sources.documents.html import html_sections
 from agents.sources.documents.markdown import DocumentSection
 from app.assistant.attached_text import text_of
 from app.cli import command_line
+from dialogs.research import documents
 from dialogs.research.documents import passages, sections_of
 from dialogs.research.index import DocumentIndex, index_folder
 
@@ -222,6 +222,6 @@ def test_a_long_line_is_cut_as_it_is_read() -> None:
 @pytest.mark.slow
 def test_a_large_text_is_read_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """A large text has the limits of a package: in time and memory."""
-    monkeypatch.setattr(reading, "PATIENCE", 0)
+    monkeypatch.setattr(documents, "PATIENCE", 0)
     with pytest.raises(Unreadable, match="not read within 0 seconds"):
         sections_of("deep.html", b"<div><p>word</p>" * 1_000_000)

@@ -74,8 +74,8 @@ def _aside(now: Situation) -> Move | None:
     ):
         return _left(now)
     is_open = bool(now.left or now.asks)
-    if now.says("go_on.phrases") and not now.wishes:
-        return _go_on(now, "" if is_open or now.form else sentence("greeted", now.lang))
+    if now.says("go_on.phrases") and not now.wishes and (is_open or now.form):
+        return _go_on(now, "")
     if is_open and now.says("yes"):
         return _go_on(now, sentence("not_understood", now.lang))
     text = small_talk(now)

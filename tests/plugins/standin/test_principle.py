@@ -240,22 +240,19 @@ async def test_what_was_taken_back_from_another_is_no_answer(tmp_path: Path) -> 
         assert "Noted: interests – chess" in await room.say("ann", "I like chess", "en")
 
 
-@pytest.mark.needs("orders", "profile")
+@pytest.mark.needs("profile")
 @pytest.mark.parametrize(
     ("lang", "begin", "text", "said"),
     [
         ("en", "let's get acquainted", "cancel", "Good, we leave that here."),
         ("ru", "давай познакомимся", "отмени", "Хорошо, оставим это."),
         ("zh", "我们认识一下吧", "取消", "好，这个先放下。"),
-        ("en", "show my orders", "go on", "What can I do for you?"),
-        ("ru", "покажи мои заказы", "продолжай", "Чем могу помочь?"),
-        ("zh", "看看我的订单", "继续", "我能为你做什么？"),
     ],
 )
-async def test_where_nothing_is_open_nothing_goes_on(
+async def test_a_form_that_is_cancelled_asks_no_more(
     tmp_path: Path, lang: str, begin: str, text: str, said: str
 ) -> None:
-    """A form that is cancelled asks no more, and what has been shown has no next step."""
+    """The dialog is left; no question is put again."""
     async with standin(tmp_path / "said.db") as room:
         await room.say("ann", begin, lang)
         assert (await room.say("ann", text, lang)).startswith(said)

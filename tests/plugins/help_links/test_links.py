@@ -97,7 +97,7 @@ async def test_a_model_that_does_not_know_passes_on(chat: Chat, llmock: LLMock, 
     asks(chat, "Which languages do you speak?")
     await chat.says("Which languages?")
 
-    assert "[from the help pages] Write in English or Russian" in answers(chat)[0]
+    assert "[from the help pages] Write in English, Russian or Chinese" in answers(chat)[0]
 
 
 async def test_a_webhook_answers(chat: Chat) -> None:
@@ -142,7 +142,7 @@ async def test_a_webhook_that_does_not_answer_passes_on(chat: Chat, fault: str) 
         asks(chat, "Which languages do you speak?")
         await chat.says("Which languages?")
 
-    assert "[from the help pages] Write in English or Russian" in answers(chat)[0]
+    assert "[from the help pages] Write in English, Russian or Chinese" in answers(chat)[0]
     assert len(hook.asked) == 1
 
 

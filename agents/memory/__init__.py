@@ -162,19 +162,18 @@ class Memory:
             items = await self.store.erase(namespace_of_thread(thread))
             if not (messages or notes or writes or items):
                 # Rows may be left where a plug-in has failed before.
-                await self._erase_rows(thread, set())
+                if not await self._erase_rows(thread, set()):
+                    raise Undeleted
                 return False
             for user in alone:
                 await self.store.erase(namespace_of(user))
             await self.undo.erase(thread, alone)
             await self.feedback.erase(thread)
-            try:
-                await self._erase_rows(thread, alone)
-            finally:
-                await self.saver.adelete_thread(thread)
-                # This comes last: a removal that was killed half-way finds its thread again by the transcript.
-                await self.transcript.erase(thread)
-                await self._scrub()
+            is_whole = await self._erase_rows(thread, alone)
+            await self.saver.adelete_thread(thread)
+            # This comes last: a removal that was killed half-way finds its thread again by the transcript.
+            await self.transcript.erase(thread)
+            await self._scrub(is_whole=is_whole)
         return True
 
     async def forget_part(self, thread: str, user: str) -> bool:
@@ -197,10 +196,7 @@ class Memory:
         await self.ledger.erase("", {user})
         await self.undo.erase("", {user})
         await self.feedback.erase_person(user)
-        try:
-            await self._erase_rows("", {user})
-        finally:
-            await self._scrub()
+        await self._scrub(is_whole=await self._erase_rows("", {user}))
 
     async def forget_form(self, user: str, dialog: str, field: str | None) -> None:
         """Remove a user's form of a dialog and the facts that observers noted, or one field of the form.
@@ -222,7 +218,8 @@ class Memory:
         await self.undo.erase_settings(user)
         await self._scrub()
 
-    async def _erase_rows(self, thread: str, users: set[str]) -> None:
+    async def _erase_rows(self, thread: str, users: set[str]) -> bool:
+        """Delete the rows of plug-ins and dialogs; tell whether each of them could delete its own."""
         await self.notices.erase(thread, users)
         is_whole = True
         for erase in self.erasers:
@@ -232,11 +229,14 @@ class Memory:
             except Exception:
                 LOG.exception("thread %r, users %r: a plug-in could not delete its rows", thread, sorted(users))
                 is_whole = False
-        if not is_whole:
-            raise Undeleted
+        return is_whole
 
-    async def _scrub(self) -> None:
-        if not await self.storage.scrub(self.database):
+    async def _scrub(self, *, is_whole: bool = True) -> None:
+        is_scrubbed = await self.storage.scrub(self.database)
+        if not is_whole:
+            # Rows that are left weigh more than bytes of deleted ones.
+            raise Undeleted
+        if not is_scrubbed:
             raise UsageError("Another process is reading the database; the thread's last bytes go when it closes.")
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from agents.conversation.forgetting import EVERYTHING
 from agents.events import Message
+from agents.memory.connection import Connection
 from agents.memory.forgettings import Deletion
 from agents.memory.inbox import InboxEntry
 from app.assistant import Assistant, Turn
@@ -74,11 +75,20 @@ async def test_a_wish_of_another_thread_is_met(chat: Chat) -> None:
         assert len(await assistant.history("other")) == 2
 
 
+@pytest.mark.parametrize("is_scrubbed", [True, False])
 @pytest.mark.parametrize("failure", [OSError("the disk is full"), SystemExit(3)], ids=repr)
 async def test_what_a_plugin_cannot_delete_is_told(
-    chat: Chat, caplog: pytest.LogCaptureFixture, failure: BaseException
+    chat: Chat,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    failure: BaseException,
+    *,
+    is_scrubbed: bool,
 ) -> None:
-    """All else is deleted, the developer reads the error, and nobody is told that the wish is done."""
+    """All else is deleted, the developer reads the error, and nobody is told that the wish is done.
+
+    It is told as well while another process reads the database.
+    """
     chat.expects(supervisor=["Hello.", "Nice to meet you."])
     await chat.says("hello you there", "forget everything about me")
     reached = list[Collection[str]]()
@@ -89,7 +99,11 @@ async def test_what_a_plugin_cannot_delete_is_told(
     async def reach(thread: str, users: Collection[str]) -> None:
         reached.append(users)
 
+    async def scrub(connection: Connection) -> bool:
+        return is_scrubbed
+
     async with chat.assistant() as assistant:
+        monkeypatch.setattr(assistant.memory.storage, "scrub", scrub)
         assistant.memory.erasers += [fail, reach]
         assert await said(assistant, "agreed", "yes") == [phrase("forgotten_not_all", "en")]
         assert await assistant.history("ann") == []

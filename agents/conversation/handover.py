@@ -11,11 +11,10 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from langchain_core.messages.tool import ToolCall
 
 from agents.conversation.changes import Change
-from agents.conversation.gate.features import last_question
+from agents.conversation.gate.features import request
 from agents.conversation.prompt import human
 from agents.events import DialogChanged, Handover
 from agents.language.identifiers import masked
-from agents.language.text.vocabulary import mentions
 from agents.state import SUPERVISOR, Plain, State, form_of, messages_of, talk_of
 from agents.state.citations import uncited
 from agents.state.message_notes import notes, notes_of
@@ -103,7 +102,7 @@ def pause(change: Change, dialog: Speaker, reason: str, wish: str = "") -> None:
     is_over = dialog.resume == "never"
     stack = [*_paused_without(dialog.name, change.state), *([] if is_over else [dialog.name])]
     question, lang = open_question(dialog, change.state), change.state["lang"]
-    if is_over and question and not any(mentions(idea, question, lang) for idea in ("anything_else", "offering")):
+    if is_over and question:
         # Nothing leads back to it.
         change.say(SUPERVISOR, phrase("question_lost", lang, question=question))
     note = _note(change.state, dialog, "paused", wish, question)
@@ -172,14 +171,14 @@ def progress(dialog: Speaker, state: State) -> tuple[str, str]:
 
 
 def open_question(dialog: Speaker, state: State) -> str:
-    """Return a dialog's last question to the user, in words or by a tool; empty if its last reply asks nothing."""
+    """Return a dialog's last question to the user, in words or by a tool; empty if its last reply needs no answer."""
     for message in reversed(messages_of(state, dialog.name)):
         noted = notes_of(message)
         if asked := noted.get("asked"):
             # Its options stand in the lines behind it.
             return asked.partition("\n")[0]
         if isinstance(message, AIMessage) and message.text and not noted.keys() & {"served", "told"}:
-            return last_question(uncited(message.text))
+            return request(uncited(message.text), state["lang"])
     return ""
 
 

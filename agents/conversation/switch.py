@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from agents.conversation import handover
 from agents.conversation.changes import Change
-from agents.conversation.gate.features import asks, last_question
+from agents.conversation.gate.features import asks, last_question, request
 from agents.conversation.prompt import human
 from agents.conversation.scene import Scene, scene_of
 from agents.language.text.stems import spelt, stems, words
@@ -172,8 +172,7 @@ def declines_question(scene: Scene) -> bool:
 
 def awaits_answer(scene: Scene) -> bool:
     """Tell whether the last reply asks for something, and offers more than any further help."""
-    question = last_question(scene.reply or "")
-    return bool(question) and not any(mentions(idea, question, scene.lang) for idea in ("anything_else", "offering"))
+    return bool(request(scene.reply or "", scene.lang))
 
 
 def question_dropped(change: Change) -> None:

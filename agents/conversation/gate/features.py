@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from agents.conversation.scene import Scene
 from agents.language.text.stems import stems, words
-from agents.language.text.vocabulary import phrases, small_words
+from agents.language.text.vocabulary import mentions, phrases, small_words
 
 LENGTHS = (2, 3, 5, 8, 12, 18)
 """Numbers of words at which a message counts as longer."""
@@ -49,6 +49,12 @@ def last_question(reply: str) -> str:
     question = next((it for it in reversed(_SENTENCE.split(unquoted)) if {"?", "？"} & {*it}), "")
     start = unquoted.rfind(question)
     return reply[start : start + len(question)]
+
+
+def request(reply: str, lang: str) -> str:
+    """Return the last question of a reply; empty if none asks, or if it only offers further help."""
+    question = last_question(reply)
+    return "" if any(mentions(idea, question, lang) for idea in ("anything_else", "offering")) else question
 
 
 def ending(reply: str) -> str:

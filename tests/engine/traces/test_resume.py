@@ -39,6 +39,15 @@ async def test_ask_offers_and_yes_resumes_with_a_recap(chat: Chat) -> None:
     assert (await chat.state())["dialog"] == "profile"
 
 
+async def test_an_offer_of_help_is_no_open_question(chat: Chat) -> None:
+    """What the dialog has offered last is not put again as its question."""
+    chat.expects(
+        supervisor=[BEGIN, "It is ten."], profile=["Welcome. Is there anything else?"], observer=["current_time"]
+    )
+    trace = await chat.says("Hi, I have just joined", "How late has it become?")
+    assert trace.endswith("supervisor: It is ten.\nsupervisor: Shall we go on with your profile?")
+
+
 @pytest.mark.sqlite
 @pytest.mark.parametrize("text", ["go on", "Continue", "keep going"])
 async def test_a_bare_continue_takes_up_the_offer(chat: Chat, text: str) -> None:

@@ -14,27 +14,15 @@ def replace_file(path: Path, text: str, mode: int = 0o666) -> None:
     Raises:
         OSError: the file or its folder cannot be written to.
     """
-    replace_files({path: text}, mode)
-
-
-def replace_files(texts: Mapping[Path, str], mode: int = 0o666) -> None:
-    """Write whole files; each stays as it was unless all of them could be written.
-
-    Raises:
-        OSError: a file or its folder cannot be written to.
-    """
-    fresh = {path: path.with_name(f".{path.name}.{os.getpid()}") for path in texts}
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        for path, text in texts.items():
-            fresh[path].unlink(missing_ok=True)
-            opened = os.open(fresh[path], os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-            with os.fdopen(opened, "w", encoding="utf-8") as file:
-                file.write(text)
-        for path, written in fresh.items():
-            written.replace(path)
+        fresh.unlink(missing_ok=True)
+        opened = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(opened, "w", encoding="utf-8") as file:
+            file.write(text)
+        fresh.replace(path)
     finally:
-        for written in fresh.values():
-            written.unlink(missing_ok=True)
+        fresh.unlink(missing_ok=True)
 
 
 UNQUOTED = re.compile(r"[\w.:/@%+,=-]*")

@@ -84,15 +84,6 @@ def effect(
     }
 
 
-def with_examples(text: str, added: Sequence[str]) -> str:
-    """Return a card's text with more examples."""
-    lines = [line.rstrip() for line in text.splitlines()]
-    if lines and lines[-1] and not lines[-1].startswith("- "):
-        lines.append("")
-    lines += [f"- {' '.join(example.split())}" for example in added]
-    return "".join(f"{line}\n" for line in lines)
-
-
 def cards_of(speakers: Speakers) -> list[Card]:
     """Return the card of every tool."""
     return [card_of(tools[0][1]) for tools in owned_tools(speakers).values()]

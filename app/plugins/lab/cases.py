@@ -1,12 +1,14 @@
 """Conversations as test cases: the user's messages, and the expectations of each turn."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from agents.events import CUT, Error, ToolEnd
 from agents.language.text.clean import clean
+from agents.state import SUPERVISOR
 from agents.toolkit.result import jsonable
 from agents.toolkit.speaker import Speakers
 from app.assistant.recording import Record
@@ -15,7 +17,7 @@ from app.plugins.lab.mocks import Mock, recorded_mocks
 from app.plugins.lab.played_turn import DEVICE, PlayedTurn
 from app.plugins.lab.reasons import problem_text
 from app.plugins.lab.refusal import LabRefusal
-from app.yaml_file import FilePart
+from app.yaml_file import FilePart, MisfitValue
 
 
 class ExpectedCall(FilePart):
@@ -24,6 +26,23 @@ class ExpectedCall(FilePart):
     tool: str
     args: Mapping[str, Any] = Field(default_factory=dict)
     """The arguments that the call must have, with these values; others do not matter."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_text(cls, call: object) -> object:
+        """Take a call as text, too: the tool and, if they matter, its arguments in JSON."""
+        if not isinstance(call, str):
+            return call
+        tool, _, args = call.partition(" ")
+        try:
+            return {"tool": tool, "args": json.loads(args or "{}")}
+        except ValueError:
+            raise LabRefusal("expected_call") from None
+
+    @property
+    def text(self) -> str:
+        """The call as text."""
+        return f"{self.tool} {json.dumps(dict(self.args), ensure_ascii=False)}" if self.args else self.tool
 
     def is_made(self, calls: Sequence[ToolEnd]) -> bool:
         """Tell whether one of the calls is the expected one, and has succeeded."""
@@ -55,7 +74,7 @@ class Expected(FilePart):
     never_says: tuple[str, ...] = ()
     holder: str = ""
     """The active agent after the turn: `supervisor` or a dialog."""
-    most_model_calls: int | None = None
+    most_model_calls: int | None = Field(default=None, ge=0)
     failed_tools: bool = False
     """Whether a call of a tool may fail."""
     trace: str = ""
@@ -113,7 +132,7 @@ def _faults(turn: PlayedTurn, *, may_fail: bool) -> Iterator[str]:
 class CaseTurn(FilePart):
     """One turn of a case."""
 
-    user: str | None
+    user: str | None = None
     expect: Expected = Expected()
 
 
@@ -153,3 +172,19 @@ def case_of(records: Sequence[Record], speakers: Speakers, about: str = "") -> C
     ]
     mocks = tuple(recorded_mocks(played, speakers))
     return Case(about=about, lang=played[0].lang, turns=tuple(turns), mocks=mocks)
+
+
+def check_names(rows: str, expected: Iterable[Expected], speakers: Speakers, mocks: Iterable[Mock]) -> None:
+    """Raise UsageError if an expectation names a tool or an agent that does not exist: no play could meet it.
+
+    `rows` is the field of the file in which the expectations stand.
+    """
+    tools = {tool.name for speaker in speakers for tool in speaker.tools} | {mock.tool for mock in mocks}
+    agents = {"", SUPERVISOR, *speakers.dialogs}
+    for place, expect in enumerate(expected):
+        named = [("calls", call.tool, tools) for call in expect.calls]
+        named += [("never_calls", tool, tools) for tool in expect.never_calls]
+        for field, name, known in [*named, ("holder", expect.holder, agents)]:
+            if name not in known:
+                refusal = LabRefusal("unknown_name", name=name[:80])
+                raise MisfitValue(str(refusal), (rows, place, "expect", field), refusal.told)

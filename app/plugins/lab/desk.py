@@ -17,7 +17,6 @@ from typing import Literal
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, convert_to_openai_messages
 from pydantic import Field
 
-from agents.conversation.scene import Scene, scene_of
 from agents.errors import BrokenReply, ModelUnavailable, UselessReply
 from agents.events import Error, Interrupt
 from agents.models import Model, Models, ToolSchema
@@ -120,8 +119,6 @@ class Desk:
         self.session = folder.read("desk", name, DeskSession)
         self.has_changed_course = False
         """Whether the same replies have led to another course than before; the rest of the session is dropped then."""
-        self.scenes: list[Scene | None] = []
-        """The scene at the gate's decision, for each turn; None where no dialog held the conversation."""
         self.question: Interrupt | None = None
         """The open question of a tool to the user."""
         self._waiting: list[WantedReply] = []
@@ -141,7 +138,7 @@ class Desk:
         Raises ConfigError: a setting is wrong.
         """
         kept = self.session
-        self.session, self.scenes = kept.model_copy(update={"turns": ()}), []
+        self.session = kept.model_copy(update={"turns": ()})
         self._places = {json.dumps(entry, sort_keys=True): place for place, entry in enumerate(kept.pool)}
         self.has_changed_course = self._is_kept = False
         speakers = discover_checked(settings)[0]
@@ -234,7 +231,6 @@ class Desk:
 
     async def _play(self, text: str) -> None:
         session = self.session
-        self.scenes.append(await self._scene(text))
         try:
             played = await play(self.assistant, text, lang=session.lang or None, **session.who)
         except Exception:
@@ -252,14 +248,6 @@ class Desk:
         )
         self._change(identifiers=tuple(dict.fromkeys([*self.session.identifiers, *real])))
         self._save()
-
-    async def _scene(self, text: str) -> Scene | None:
-        state = (await self.assistant.graph.aget_state(config_of(THREAD))).values
-        if state.get("is_active", True) or state["dialog"] not in self.assistant.dialogs:
-            return None
-        speakers = self.assistant.speakers
-        heard = {**state, "heard": {**state["heard"], "text": text}}
-        return scene_of(speakers.dialogs[state["dialog"]], heard, speakers)  # type: ignore[arg-type]
 
     async def _answer(self, role: str, messages: list[BaseMessage], tools: Sequence[ToolSchema]) -> AIMessage:
         """Return the kept reply with the prompt of that time, while the session is played again; else the person's."""

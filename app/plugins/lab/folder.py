@@ -1,7 +1,6 @@
 """The lab's folder: YAML files that a team can review, one folder for each kind."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
@@ -12,7 +11,7 @@ from pydantic import BaseModel
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.plugins.lab.refusal import LabRefusal
-from app.process.files import replace_files
+from app.process.files import replace_file
 from app.settings import read
 from app.yaml_file import parsed
 
@@ -72,14 +71,10 @@ class LabFolder:
 
     def write(self, kind: str, name: str, part: BaseModel) -> Path:
         """Write a file whole and return its path. Raises UsageError if the name is not fit for a file."""
-        self.write_all(kind, {name: part})
-        return self.path(kind, name)
-
-    def write_all(self, kind: str, parts: Mapping[str, BaseModel]) -> None:
-        """Write files whole, all or none. Raises UsageError if a name is not fit for a file."""
-        texts = {self.path(kind, name): written(part) for name, part in parts.items()}
-        (self.root / kind).mkdir(parents=True, exist_ok=True)
-        replace_files(texts)
+        path = self.path(kind, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, written(part))
+        return path
 
     def add(self, kind: str, name: str, part: BaseModel) -> str:
         """Write a new file and return its name: this one, or one like it if a file of the kind has it."""

@@ -7,8 +7,10 @@ from typing import Any
 
 from agents.errors import UsageError
 from agents.language.identifiers import Schema
+from app.plugins.lab.cases import Case
 from app.plugins.lab.mocks import Mock
 from app.plugins.lab.refusal import LabRefusal
+from app.plugins.lab.simulation import SimulatedUser
 from app.presentation.arguments import argument
 from app.yaml_file import MisfitValue, validated
 from prompts import sentence
@@ -36,7 +38,7 @@ def form_data(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
                 raise LabRefusal("field_twice", field=path)
             place += [parent[:-2], len(entries[parent]) - 1] if parent.endswith("[]") else [parent]
         try:
-            value = _read(text.strip(), kind, path)
+            value = _read(text.strip().replace("\r\n", "\n"), kind, path)
         except UsageError as wrong:
             raise MisfitValue(str(wrong), [*place, last], partial(sentence, "form_errors", "json"), [path]) from None
         node[last] = [*node.get(last, ()), value] if last.endswith("[]") else value
@@ -73,6 +75,24 @@ def _filled(data: Any) -> Any:
         members = {name.removesuffix("[]"): _filled(value) for name, value in data.items()}
         return {name: value for name, value in members.items() if value not in ("", [], {})}
     return [_filled(entry) for entry in data] if isinstance(data, list) else data
+
+
+def case_of(form: Mapping[str, Any], kept: Case | None) -> Case:
+    """Return the case that a form describes; its user, beginning and mocks are those of the kept one.
+
+    Raises UsageError: something in it is wrong.
+    """
+    turns = [row for row in form.get("turns", ()) if row] or [{}]
+    fields = {name: form[name] for name in ("about", "lang", "criterion") if name in form}
+    case = validated(Case, {**fields, "turns": turns})
+    own = {name: getattr(kept, name) for name in ("user", "device", "begins", "mocks")} if kept else {}
+    return case.model_copy(update=own)
+
+
+def user_of(form: Mapping[str, Any]) -> SimulatedUser:
+    """Return the simulated user that a form describes. Raises UsageError: something in it is wrong."""
+    fields = {name: value for name, value in form.items() if name in SimulatedUser.model_fields}
+    return validated(SimulatedUser, {**fields, "wishes": [row for row in form.get("wishes", ()) if row]})
 
 
 def mock_of(form: Mapping[str, Any]) -> Mock:

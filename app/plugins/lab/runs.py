@@ -3,7 +3,7 @@
 import asyncio
 import re
 import threading
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import combinations, product
@@ -29,8 +29,6 @@ from app.yaml_file import FilePart
 from prompts import prompt, sentence
 
 MOST_TIMES, MOST_VARIANTS = 20, 6
-MOST_COMPARED = 30
-"""The most runs that are compared."""
 Judge = Literal["checks", "person", "model"]
 Verdict = Literal["good", "bad"]
 JUDGES: Sequence[Judge] = ("checks", "person", "model")
@@ -43,13 +41,11 @@ COSTS = {"calls": 0, "tokens": 0, "seconds": 1, "price": 4}
 _JUDGING = threading.Lock()
 
 
-class TurnResult(FilePart):
-    """The result of a turn of a case."""
+class TurnResult(FilePart, extra="ignore"):
+    """The result of a turn of a case; a run of an earlier version has fields that nobody reads now."""
 
     user: str | None
     answer: str = ""
-    holder: str = ""
-    """The active agent after the turn; empty in a run of an earlier version."""
     trace: str = ""
     problems: tuple[str, ...] = ()
     """The problems that the checks have found."""
@@ -137,12 +133,6 @@ class LabRun(RunOrder):
             outcomes[result.case].add((result.trace, result.checks))
         return [case for case, different in outcomes.items() if len(different) > 1]
 
-    def by_holder(self) -> dict[str, tuple[int, int]]:
-        """Return the numbers of good turns and of all turns, for each dialog and the supervisor."""
-        turns = [turn for result in self.results for turn in result.turns if turn.holder]
-        held, good = Counter(turn.holder for turn in turns), Counter(turn.holder for turn in turns if not turn.problems)
-        return {holder: (good[holder], held[holder]) for holder in sorted(held)}
-
     def unanswered(self) -> list[CaseResult]:
         """Return the results on which the judging model said neither yes nor no."""
         return [result for result in self.results if self.judge and result.model is None]
@@ -155,22 +145,6 @@ class LabRun(RunOrder):
             if both := [pair for pair in pairs if None not in pair]:
                 counts[first, second] = sum(a == b for a, b in both), len(both)
         return counts
-
-
-def latest(folder: LabFolder) -> dict[str, LabRun]:
-    """Return the latest runs, oldest first, for a comparison."""
-    return folder.every("runs", LabRun, *names) if (names := folder.names("runs")[-MOST_COMPARED:]) else {}
-
-
-def trend_lines(runs: Mapping[str, LabRun]) -> list[dict[str, str]]:
-    """Return a line for each run: the share of good plays and, by dialog, of good turns."""
-    counts = {name: run.by_holder() for name, run in runs.items()}
-    holders = sorted({holder for own in counts.values() for holder in own})
-    return [
-        {"run": name, "plays": f"{sum(result.checks for result in run.results)} / {len(run.results)}"}
-        | {holder: " / ".join(map(str, counts[name].get(holder, ()))) for holder in holders}
-        for name, run in runs.items()
-    ]
 
 
 def summaries(run: LabRun) -> list[dict[str, Any]]:
@@ -280,7 +254,6 @@ async def _played(
         yield TurnResult(
             user=turn.user,
             answer=played.answer,
-            holder=played.holder,
             trace=played.trace,
             problems=tuple(difference.problem for difference in differences),
             differences=tuple(differences),

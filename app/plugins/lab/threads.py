@@ -1,7 +1,7 @@
 """A thread in the lab: messages, decisions with their reasons, tool calls, and a replay with another model."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agents.memory.feedback import Rating
@@ -63,12 +63,6 @@ class TurnView:
     def sources(self) -> list[Reference]:
         """The sources of the answers, each once."""
         return references([citation for line in self.answers for citation in line.metadata.get("citations", [])])
-
-    def plain(self) -> dict[str, Any]:
-        """Return the turn as plain data."""
-        read = {"sources": [vars(source) for source in self.sources], "trace": [line for line, _ in self.steps]}
-        facts = {"record": self.record.model_dump(), "note": self.note.model_dump()}
-        return {**asdict(self), **facts, "ratings": [rating._asdict() for rating in self.ratings], **read}
 
 
 async def view(assistant: Assistant, thread: str) -> tuple[dict[str, Any], list[TurnView]]:

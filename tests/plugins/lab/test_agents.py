@@ -1,20 +1,16 @@
 """Agents of the lab: one file, private until shared, with versions; then a dialog for everybody, or gone."""
 
-import json
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
 from agents.errors import ContractError, UsageError
-from agents.events import Event, Handover, Message, ModelStart, ToolStart, TurnEnd, TurnStart
 from app.assistant import Assistant
-from app.cli import command_line
 from app.composition import dialogs_of, open_assistant
 from app.extensions import shipped
 from app.plugins.lab.agent_file import AgentFile
 from app.plugins.lab.agents import Workshop, agent_of
-from app.plugins.lab.drawing import drawing
 from app.plugins.lab.folder import lab_folder
 from app.plugins.lab.forms import form_data
 from app.plugins.lab.live import OpenTalks
@@ -138,25 +134,6 @@ def test_a_form_becomes_an_agent() -> None:
             agent_of(form_data([*((name, value) for name, value in pairs if name != wrong[0]), wrong]), [])
 
 
-def test_the_drawing_lights_what_ran() -> None:
-    """The nodes that ran are lit, the last one above all while the turn goes on; another dialog that ran is drawn."""
-    events: list[Event] = [TurnStart(text="x"), ModelStart(speaker="supervisor", model="m")]
-    events += [Handover(from_="supervisor", to="clerk"), ToolStart(speaker="clerk", tool="t")]
-    drawn = drawing("clerk", ["finished"], events)
-    assert drawn.rows == [
-        ["route"],
-        ["finished.pre_check", "supervisor", "clerk"],
-        ["verdict", "supervisor.tools", "clerk.tools"],
-        ["ask", "settle"],
-    ]
-    assert drawn.states == {"route": "ran", "supervisor": "ran", "clerk": "ran", "clerk.tools": "runs"}
-    over = [*events, ModelStart(speaker="planner", model="m"), Message(speaker="planner", text="x")]
-    over.append(TurnEnd(is_active=False, dialog="planner"))
-    drawn = drawing("clerk", [], over)
-    assert (drawn.states["planner"], drawn.states["settle"]) == ("ran", "ran")
-    assert drawn.rows[1] == ["supervisor", "clerk", "planner"]
-
-
 async def test_a_trial_takes_the_new_version(settings: Settings, workshop: Workshop) -> None:
     """A saved agent is opened anew with the next request, and the talk goes on; old trials are closed."""
     trials = OpenTalks[Assistant]()
@@ -174,29 +151,6 @@ async def test_a_trial_takes_the_new_version(settings: Settings, workshop: Works
     assert "add_todos" not in [tool.name for tool in second.speakers.dialogs["clerk"].tools]
     assert (await second.state("lab") or {})["dialog"] == "clerk"
     await trials.close()
-
-
-def test_the_commands(settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An agent is saved from a file, tried, shared, found by the application, and deleted."""
-    file = tmp_path / "clerk.yaml"
-    file.write_text(
-        "description: Used for depots.\nprompt: You help.\ntools: [current_time]\nexamples: [I need the depot]\n",
-        "utf-8",
-    )
-    assert command_line.main(["lab", "agent", "save", "clerk", str(file)]) == 0
-    assert command_line.main(["lab", "agent", "try", "clerk", "I need the depot"]) == 0
-    assert "supervisor -> clerk" in capsys.readouterr().out
-    assert command_line.main(["lab", "agent", "share", "clerk"]) == 0
-    assert command_line.main(["check", "--json"]) in (0, 2)
-    assert "ask_clerk" in capsys.readouterr().out
-    assert command_line.main(["lab", "agent", "list", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"own": {"clerk": 1}, "shared": {"clerk": "local"}}
-    assert command_line.main(["lab", "agent", "show", "clerk", "--version", "1"]) == 0
-    assert "en: You help." in capsys.readouterr().out
-    assert command_line.main(["lab", "agent", "save", "planner", str(file)]) == 2
-    assert command_line.main(["lab", "agent", "save", "clerk", "/dev/zero"]) == 2
-    assert command_line.main(["lab", "agent", "delete", "clerk"]) == 0
-    assert command_line.main(["lab", "agent", "changes", "clerk", "1", "2"]) == 2
 
 
 @pytest.mark.parametrize("name", ["supervisor", "observer", "default", "fallback", *sorted(STEPS), *shipped("plugins")])

@@ -1,18 +1,15 @@
 """Cards of tools: the effect of another text on the requests that find the tool."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from agents.errors import UsageError
 from agents.toolkit.speaker import Speakers
 from app.assistant import Turn
-from app.cli import command_line
 from app.composition import discover, open_assistant
 from app.plugins.lab.cards import CardQuery, Queries, effect, queries_of
 from app.plugins.lab.folder import lab_folder
-from app.plugins.lab.live_texts import text_of
 from app.settings import Settings
 
 pytestmark = pytest.mark.needs("planner", "standin")
@@ -51,39 +48,3 @@ async def test_requests_are_labelled_recorded_and_of_cards(settings: Settings) -
     assert queries[0] == labelled
     assert queries[-1] == CardQuery(text="please add milk to my list", tool="add_todos", origin="recorded")
     assert {query.origin for query in queries} == {"labelled", "recorded", "example"}
-
-
-def test_the_command_applies_a_card(
-    settings: Settings, house: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """`lab card` tells what is lost with exit code 1; it keeps a draft, or writes the card, only when told to."""
-    file = tmp_path / "card.md"
-    file.write_text(CLOCK, "utf-8")
-    [card] = house.glob("en/**/cards/current_time.md")
-    before = card.read_text("utf-8")
-    assert command_line.main(["lab", "card", "current_time", str(file), "--draft"]) in (0, 1)
-    assert card.read_text("utf-8") == before
-    assert text_of(lab_folder(), "card", "current_time", "en") == CLOCK
-    assert command_line.main(["lab", "card", "current_time", str(file), "--apply"]) in (0, 1)
-    assert card.read_text("utf-8") == CLOCK
-    assert command_line.main(["lab", "card", "no_tool", str(file)]) == 2
-    assert capsys.readouterr().err
-
-
-def test_the_commands_make_a_prompt_live(
-    settings: Settings, house: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """`lab prompt` keeps a draft, or writes the file; `lab changes` says who did, and puts the text back."""
-    file, prompt = tmp_path / "prompt.md", house / "en/planner/prompt.md"
-    file.write_text("You keep lists.", "utf-8")
-    before = prompt.read_text("utf-8")
-    assert command_line.main(["lab", "prompt", "planner", str(file), "--draft"]) == 0
-    assert prompt.read_text("utf-8") == before
-    assert command_line.main(["lab", "prompt", "planner", "--apply"]) == 0
-    assert prompt.read_text("utf-8") == "You keep lists."
-    assert command_line.main(["lab", "prompt", "nobody"]) == 2
-    [change] = lab_folder().names("changes")
-    capsys.readouterr()
-    assert command_line.main(["lab", "changes", "--put-back", change]) == 0
-    assert capsys.readouterr().out.count("planner") >= 2
-    assert prompt.read_text("utf-8") == before

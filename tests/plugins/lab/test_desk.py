@@ -1,7 +1,6 @@
 """The desk: a conversation with the shop in which a person is the model, a step back, and what becomes of it."""
 
 import asyncio
-import io
 import json
 import random
 import re
@@ -119,38 +118,24 @@ async def test_a_case_of_somebody_the_tools_know(settings: Settings) -> None:
     assert [result.problems for result in run.results] == [[], []]
 
 
-def test_the_commands_play_and_export(
-    settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """A session is played line by line with a mistake and a step back; it is listed, shown and exported."""
-    lines = [
-        "Which of my orders has the bottle?",
-        "/no_such_tool",
-        '/handle_orders {"brief": "the bottle"}',
-        "/list_orders {}",
-        "The last one.",
-        "/back",
-        "The first one.",
-        "",
-    ]
-    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines) + "\n"))
-    assert command_line.main(["lab", "desk", "play", "bottle"]) == 0
-    dialogue = capsys.readouterr().err
-    assert "'no_such_tool' is not offered" in dialogue
-    assert "[tool] " in dialogue
-    assert command_line.main(["lab", "list", "desk"]) == 0
-    assert "bottle" in capsys.readouterr().out
-    assert command_line.main(["lab", "desk", "show", "bottle"]) == 0
-    shown = capsys.readouterr().out
-    assert "orders: list_orders({})" in shown
-    assert "orders: The first one." in shown
-    assert "The last one." not in shown
+def test_the_command_exports(settings: Settings, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A session is exported as fine-tuning data and as a trace test."""
+    asyncio.run(_played(settings))
+    capsys.readouterr()
     data = tmp_path / "data.jsonl"
     assert command_line.main(["lab", "desk", "export", "bottle", "--output", str(data)]) == 0
     assert [json.loads(line)["messages"][0]["role"] for line in data.read_text("utf-8").splitlines()] == ["system"] * 3
     assert command_line.main(["lab", "desk", "export", "bottle", "--form", "test"]) == 0
     assert "async def test_conversation" in capsys.readouterr().out
     assert command_line.main(["lab", "desk", "export", "nothing"]) == 2
+
+
+async def _played(settings: Settings) -> None:
+    async with sitting(settings, DeskSession(lang="en")) as desk:
+        await user(desk, "Which of my orders has the bottle?")
+        await model(desk, handle_orders={"brief": "the bottle"})
+        await model(desk, list_orders={})
+        await model(desk, "The first one.")
 
 
 async def test_a_step_back_and_a_restart(settings: Settings) -> None:

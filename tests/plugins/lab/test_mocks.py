@@ -1,7 +1,5 @@
 """Mocks: results in place of what tools do, by argument, as errors, slow, recorded; a trace names them."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +11,7 @@ from agents.toolkit.speaker import Speakers
 from app.assistant.recording import Answered, Record, RecordedReply, Viewed
 from app.cli import command_line
 from app.composition import discover
+from app.plugins.lab.cases import Case, CaseTurn, Expected
 from app.plugins.lab.folder import lab_folder
 from app.plugins.lab.forms import form_data, mock_of
 from app.plugins.lab.mocks import Mock, Mocked, MockOutcome, recorded_mocks, with_mocks
@@ -152,24 +151,11 @@ async def test_a_recorded_mock_shows_its_view(settings: Settings) -> None:
 
 
 @pytest.mark.needs("standin")
-def test_a_run_with_a_mock(settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`record` keeps what a tool answered, `save` a file, `mock` tries one, and `run --mock` plays with it."""
-    assert command_line.main(["ask", "what time is it?", "--thread", "ann"]) == 0
-    assert command_line.main(["lab", "record", "--thread", "ann"]) == 0
-    files = {
-        "mocks": "tool: current_time\noutcomes: [{when: {zone: x}, fails: true}, {text: Half past never}]\n",
-        "cases": "turns: [{user: 'what time is it?', expect: {says: [half past never]}}]\n",
-    }
-    for kind, text in files.items():
-        file = tmp_path / f"{kind}.yaml"
-        file.write_text(text, "utf-8")
-        assert command_line.main(["lab", "save", kind, "current-time", str(file)]) == 0
-    assert command_line.main(["lab", "save", "cases", "x", str(tmp_path / "mocks.yaml")]) == 2
-    capsys.readouterr()
-    assert command_line.main(["lab", "mock", "current-time", '{"zone": "x"}']) == 0
-    assert command_line.main(["lab", "mock", "current-time"]) == 0
-    assert capsys.readouterr().out.splitlines() == ['it fails for {"zone": "x"}', "a fixed result"]
+def test_a_run_with_a_mock(settings: Settings) -> None:
+    """`run --mock` plays with a mock of the lab's folder."""
+    folder, expect = lab_folder(), Expected(says=("half past never",))
+    outcomes = (MockOutcome(when={"zone": "x"}, fails=True), MockOutcome(text="Half past never"))
+    folder.write("mocks", "current-time", Mock(tool="current_time", outcomes=outcomes))
+    folder.write("cases", "current-time", Case(turns=(CaseTurn(user="what time is it?", expect=expect),)))
     assert command_line.main(["lab", "run"]) == 1
     assert command_line.main(["lab", "run", "--mock", "current-time"]) == 0
-    assert command_line.main(["lab", "list", "mocks", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out.splitlines()[-1]) == {"current-time": "tool: current_time"}

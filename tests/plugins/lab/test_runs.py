@@ -146,14 +146,3 @@ def test_the_commands_run_and_compare(settings: Settings, capsys: pytest.Capture
     assert json.loads(capsys.readouterr().out)["variants"][0]["passed"] == 1
     assert command_line.main(["lab", "run", "nothing"]) == 2
     assert command_line.main(["lab", "run", "--variant", "direct", "--times", "2"]) == 0
-    assert command_line.main(["lab", "list", "cases"]) == 0
-    first, _ = folder.names("runs")
-    assert command_line.main(["lab", "verdict", first, "0", "bad"]) == 0
-    assert "checks and person agree on 0 of 1" in capsys.readouterr().out
-    assert command_line.main(["lab", "verdict", first, "1", "good"]) == 2
-    assert command_line.main(["lab", "trend"]) == 0
-    head, line, _ = capsys.readouterr().out.splitlines()
-    assert head.split() == ["run", "plays", "planner", "supervisor"]
-    assert line.split() == [first, *["1", "/", "1", "1", "/", "1", "1", "/", "1"]]
-    assert command_line.main(["lab", "outcome", first]) == 0
-    assert "checks and person agree on 0 of 1" in capsys.readouterr().out

@@ -14,7 +14,7 @@ from app.composition import discover
 from app.plugins.lab.cases import Case, CaseTurn, Expected, ExpectedCall
 from app.plugins.lab.desk_session import DeskCall, reply_of
 from app.plugins.lab.folder import lab_folder
-from app.plugins.lab.pages.runs import sample
+from app.plugins.lab.pages.runs import sample_case, sample_user
 from app.plugins.lab.runs import RunOrder, run_cases, summaries, table_lines
 from app.plugins.lab.simulation import SimulatedUser, SimulationPlan, UserWish, simulate
 from app.plugins.lab.variants import LabVariant
@@ -145,10 +145,8 @@ async def test_a_hundred_cases_with_two_sets_of_parameters(settings: Settings) -
 @pytest.mark.parametrize("lang", languages())
 async def test_the_samples_of_the_page_work_at_the_first_click(settings: Settings, lang: str) -> None:
     """The user that a new form offers talks without a failure, in words of the visitor's; so does the case."""
-    lab_folder().write("users", "sample", sample("users", lang))
+    lab_folder().write("users", "sample", sample_user(lang))
     outcome = await simulate(settings, SimulationPlan(talks=2, turns=6))
     assert (outcome.turns, outcome.failures) == (12, {})
-    case = sample("cases", lang)
-    assert isinstance(case, Case)
-    run = await run_cases(settings, {"sample": case}, RunOrder())
+    run = await run_cases(settings, {"sample": sample_case(lang)}, RunOrder())
     assert run.results[0].problems == []

@@ -1,8 +1,5 @@
 """A thread in the lab: decisions with their reasons, a test of it, and the same with another model."""
 
-import json
-from pathlib import Path
-
 import pytest
 
 from agents.errors import UsageError
@@ -64,20 +61,14 @@ async def test_a_replay_tells_what_differs(settings: Settings) -> None:
 
 
 def test_the_commands_show_and_replay(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
-    """`lab thread` prints the calls, `lab replay` ends with 0 where nothing differs; no thread is a fault."""
+    """`lab replay` ends with 0 where nothing differs, `export` makes a test; no thread is a fault."""
     assert command_line.main(["ask", SAID[0], "--thread", "ann"]) == 0
     capsys.readouterr()
-    assert command_line.main(["lab", "thread", "--thread", "ann", "--json"]) == 0
-    [turn] = json.loads(capsys.readouterr().out)["turns"]
-    assert "add_todos" in [step["tool"] for step in turn["record"]["steps"] if step["kind"] == "tool"]
-    assert command_line.main(["lab", "thread", "--thread", "ann", "--turn", "1"]) == 0
-    assert "turn       1" in capsys.readouterr().out
-    assert command_line.main(["lab", "thread", "--thread", "ann", "--turn", "9"]) == 2
     assert command_line.main(["lab", "replay", "--thread", "ann"]) == 0
     assert "planner.add_todos" in capsys.readouterr().out
     assert command_line.main(["export", "--thread", "ann", "--as-test"]) == 0
     assert "async def test_conversation" in capsys.readouterr().out
-    assert command_line.main(["lab", "thread", "--thread", "bob"]) == 2
+    assert command_line.main(["lab", "replay", "--thread", "bob"]) == 2
     assert command_line.main(["lab", "replay", "--thread", "ann", "--temperature", "hot"]) == 2
 
 
@@ -87,37 +78,11 @@ def test_a_command_refuses_in_its_language(
 ) -> None:
     """That of APP_LANG, as other commands do; also where a model of data is wrong."""
     monkeypatch.setenv("APP_LANG", lang)
-    assert command_line.main(["lab", "thread", "--thread", "bob"]) == 2
+    assert command_line.main(["lab", "case", "--thread", "bob", "--turn", "1"]) == 2
     assert told in capsys.readouterr().err
     assert command_line.main(["lab", "run", "--judge", "local:x"]) == 2
     refused = table("lab/phrases", lang)["refused"]
     assert f"judge: {refused['judge_of_rules']}" in capsys.readouterr().err
-
-
-def test_the_commands_find_and_note(settings: Settings, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """`lab note` labels a turn, `lab find` finds the thread by it, `lab table` hands cases out and takes them."""
-    for thread in ("ann", "bob"):
-        assert command_line.main(["ask", SAID[0], "--thread", thread]) == 0
-    assert command_line.main(["lab", "note", "odd", "--thread", "ann", "--turn", "1", "--label", "Tone"]) == 0
-    assert command_line.main(["lab", "note", "--thread", "ann", "--turn", "7"]) == 2
-    capsys.readouterr()
-    assert command_line.main(["lab", "find", "--label", "tone", "--tool", "add_todos"]) == 0
-    assert capsys.readouterr().out.split()[:2] == ["ann", "ann"]
-    assert command_line.main(["lab", "find", "--words", "MILK", "--json"]) == 0
-    assert [each["thread"] for each in json.loads(capsys.readouterr().out)] == ["bob", "ann"]
-    assert command_line.main(["lab", "find", "--verdict", "maybe"]) == 2
-    assert command_line.main(["lab", "thread", "--thread", "ann"]) == 0
-    assert "# Tone odd" in capsys.readouterr().out
-    file = tmp_path / "cases.csv"
-    file.write_text("case,message,says\nlist,what is on my list?,milk\n", "utf-8")
-    assert command_line.main(["lab", "table", str(file)]) == 0
-    capsys.readouterr()
-    assert command_line.main(["lab", "table"]) == 0
-    table = capsys.readouterr().out
-    assert "list,,,,what is on my list?,milk" in table
-    file.write_text(table.replace("milk", "tea"), "utf-8")
-    assert command_line.main(["lab", "table", str(file)]) == 2
-    assert command_line.main(["lab", "table", str(file), "--replace"]) == 0
 
 
 def test_a_turn_has_its_sources() -> None:
@@ -126,7 +91,6 @@ def test_a_turn_has_its_sources() -> None:
     line = TranscriptLine("assistant", "research", "So [1] and [1].", 1, "m", 0, {"citations": cited})
     turn = TurnView(number=1, text="why?", answers=[line], record=Record(), is_kept=False)
     assert [(source.number, source.title) for source in turn.sources] == [(1, "The guide")]
-    assert turn.plain()["sources"][0]["place"] == "guide.md"
 
 
 def test_an_old_record_is_still_read() -> None:

@@ -15,7 +15,6 @@ from app.doors.http.pages.conversation import Conversation
 from app.doors.http.pages.talk import add_talk
 from app.plugins.lab.agent_file import AgentFile
 from app.plugins.lab.agents import agent_of, available_tools
-from app.plugins.lab.drawing import drawing
 from app.plugins.lab.mocks import Mock
 from app.plugins.lab.pages.visit import Nested, Text, Visiting, led_to, new_router
 from prompts import FALLBACK, languages
@@ -96,11 +95,9 @@ add_talk(router, "/lab/trial/{agent}", conversation)
 async def live_trace(
     visit: Visiting, talk: Annotated[Conversation, Depends(conversation)], agent: str, seen: int = -1
 ) -> Response:
-    """Show the trace of the talk so far, and the nodes that run; nothing if the page shows them already."""
+    """Show the trace of the talk so far; nothing if the page shows it already."""
     answers = talk.answers.kept_of(THREAD)
     events = [event for answer in answers for event in answer.events]
     if len(events) == seen:
         return Response(status_code=204)
-    observing = visit.workshop.read(agent).observers
-    graph = drawing(agent, observing, answers[-1].events if answers else ())
-    return HTMLResponse(visit.draw("live", agent=agent, seen=len(events), graph=graph, trace=trace(events)))
+    return HTMLResponse(visit.draw("live", agent=agent, seen=len(events), trace=trace(events)))

@@ -1,108 +1,86 @@
 """The pages on runs: cases, results side by side, simulated users."""
 
-import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from itertools import zip_longest
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import Form, HTTPException, Response
 from fastapi.responses import HTMLResponse
 
-from app.doors.http.pages.paths import Sent
-from app.plugins.lab.case_table import MODELS, NAMES, OF_WHOLE, Sheet, check_file, csv_of, keep_table, read_csv, rows_of
-from app.plugins.lab.cases import Case, CaseTurn, Expected, ExpectedCall
-from app.plugins.lab.folder import written
-from app.plugins.lab.kinds import KINDS
+from app.plugins.lab.cases import Case, CaseTurn, Expected, ExpectedCall, check_names
+from app.plugins.lab.folder import Kind
+from app.plugins.lab.forms import case_of, user_of
 from app.plugins.lab.live import Tell
-from app.plugins.lab.pages.visit import FileName, LabVisit, Nested, Number, Text, Visiting, as_file, led_to, new_router
+from app.plugins.lab.pages.visit import FileName, LabVisit, Nested, Number, Text, Visiting, led_to, new_router
 from app.plugins.lab.reasons import PHRASES
-from app.plugins.lab.runs import MOST_COMPARED, LabRun, RunOrder, Verdict, judge_result, run_files, summaries
+from app.plugins.lab.refusal import LabRefusal
+from app.plugins.lab.runs import LabRun, RunOrder, Verdict, judge_result, run_files, summaries
 from app.plugins.lab.simulation import SimulatedUser, SimulationPlan, UserWish, simulate
 from app.plugins.lab.threads import keep_case as keep_thread
 from app.process.exit_codes import FAULTS, told
-from app.yaml_file import MisfitValue, parsed, validated
+from app.yaml_file import validated
 from prompts import sentence
 
 router = new_router()
 
 
-def sample(sheet: Sheet, lang: str) -> Case | SimulatedUser:
-    """Return a case, or a simulated user, to begin with: it works as it is."""
+EXPECTED = Expected(calls=(ExpectedCall(tool="add_todos"),))
+"""What the samples expect."""
+
+
+def sample_case(lang: str) -> Case:
+    """Return a case to begin with; it works as it is."""
+    return Case(lang=lang, turns=(CaseTurn(user=sentence(PHRASES, "sample", lang), expect=EXPECTED),))
+
+
+def sample_user(lang: str) -> SimulatedUser:
+    """Return a simulated user to begin with; it works as it is."""
     says = sentence(PHRASES, "sample", lang), sentence(PHRASES, "sample_again", lang)
-    expect = Expected(calls=(ExpectedCall(tool="add_todos"),))
-    if sheet == "users":
-        return SimulatedUser(lang=lang, wishes=(UserWish(says=says, expect=expect),))
-    return Case(lang=lang, turns=(CaseTurn(user=says[0], expect=expect),))
-
-
-@router.get("/lab/file")
-def file(visit: Visiting, kind: Sheet, name: FileName = "") -> str:
-    """Show a case or a simulated user to be edited as YAML; without a name a new one."""
-    part = visit.folder.read(kind, name, KINDS[kind]) if name else sample(kind, visit.lang)
-    return visit.page("runs/file", kind=kind, file=name, text=written(part))
-
-
-@router.post("/lab/file")
-def save(visit: Visiting, kind: Annotated[Sheet, Form()], file: Text, text: Text) -> Response:
-    """Write a case or a simulated user."""
-    part = parsed(text, MODELS[kind], "")
-    check_file(kind, part, visit.assistant.speakers, visit.mocks)
-    visit.folder.write(kind, file, part)
-    return led_to("/lab/runs")
+    return SimulatedUser(lang=lang, wishes=(UserWish(says=says, expect=EXPECTED),))
 
 
 @router.get("/lab/case")
 def show_case(visit: Visiting, name: FileName = "") -> str:
-    """Show a case to be edited as a table of its turns; without a name a new one."""
-    return _sheet(visit, "cases", name)
+    """Show a case to be edited; without a name a new one."""
+    case = visit.folder.read("cases", name, Case) if name else sample_case(visit.lang)
+    return visit.page("runs/sheet", sheet="cases", file=name, whole=case, blank=Expected())
+
+
+@router.post("/lab/case")
+def save_case(visit: Visiting, form: Nested) -> Response:
+    """Write a case."""
+    file = _file(visit, "cases", form)
+    case = case_of(form, visit.folder.read("cases", file, Case) if "is_kept" in form else None)
+    expected = [turn.expect for turn in case.turns]
+    check_names("turns", expected, visit.assistant.speakers, [*visit.mocks, *case.mocks])
+    visit.folder.write("cases", file, case)
+    return led_to("/lab/runs")
 
 
 @router.get("/lab/user")
 def show_user(visit: Visiting, name: FileName = "") -> str:
-    """Show a simulated user to be edited as a table of their wishes; without a name a new one."""
-    return _sheet(visit, "users", name)
+    """Show a simulated user to be edited; without a name a new one."""
+    user = visit.folder.read("users", name, SimulatedUser) if name else sample_user(visit.lang)
+    return visit.page("runs/sheet", sheet="users", file=name, whole=user, blank=Expected())
 
 
-def _sheet(visit: LabVisit, sheet: Sheet, name: str) -> str:
-    part = visit.folder.read(sheet, name, MODELS[sheet]) if name else sample(sheet, visit.lang)
-    return visit.page("runs/sheet", sheet=sheet, file=name, whole=part, rows=[*rows_of(sheet, name, part)])
-
-
-@router.post("/lab/sheet")
-async def save_sheet(visit: Visiting, form: Nested) -> Response:
-    """Write a case, whose turns are the rows of the form, or a user, whose wishes they are."""
-    sheet: Sheet = "users" if form.get("sheet") == "users" else "cases"
-    file, of_whole = str(form.get("file", "")), {name: str(form.get(name, "")) for name in OF_WHOLE[sheet]}
-    rows = [{NAMES[sheet]: file, **of_whole, **row} for row in form.get("turns", [{}]) if row or sheet == "users"]
-    await visit.check_model(str(form.get("model", "")), "model")
-    speakers, is_kept = visit.assistant.speakers, "is_kept" in form
-    await asyncio.to_thread(keep_table, visit.folder, speakers, sheet, rows, visit.mocks, replace=is_kept)
+@router.post("/lab/user")
+async def save_user(visit: Visiting, form: Nested) -> Response:
+    """Write a simulated user."""
+    file, user = _file(visit, "users", form), user_of(form)
+    await visit.check_model(user.model, "model")
+    check_names("wishes", [wish.expect for wish in user.wishes], visit.assistant.speakers, visit.mocks)
+    visit.folder.write("users", file, user)
     return led_to("/lab/runs")
 
 
-@router.get("/lab/csv")
-def as_csv(visit: Visiting, sheet: Sheet) -> Response:
-    """Give all cases, or all simulated users, as a table; without any a sample of one."""
-    parts = visit.folder.every(sheet, MODELS[sheet]) or {"sample": sample(sheet, visit.lang)}
-    return as_file(csv_of(sheet, parts), f"{sheet}.csv")
-
-
-@router.post("/lab/csv")
-def from_csv(visit: Visiting, form: Sent) -> Response:
-    """Keep the cases or users of a table; none of them if one is wrong, or would replace a file without permission."""
-    if not form.uploads:
-        raise HTTPException(422)
-    sheet: Sheet = "users" if form.fields.get("sheet") == "users" else "cases"
-    rows = read_csv(sheet, form.uploads[0].data)
-    try:
-        is_replaced = "replace" in form.fields
-        keep_table(visit.folder, visit.assistant.speakers, sheet, rows, visit.mocks, replace=is_replaced)
-    except MisfitValue as wrong:
-        # The page has no fields for the table's cells.
-        wrong.path = ()
-        raise
-    return led_to("/lab/runs")
+def _file(visit: LabVisit, kind: Kind, form: Mapping[str, Any]) -> str:
+    """Return the name of the file that a form is for. Raises UsageError: a new one would replace another."""
+    file = str(form.get("file", ""))
+    if "is_kept" not in form and file in visit.folder.names(kind):
+        raise LabRefusal("would_change", names=file)
+    return file
 
 
 @router.post("/lab/cases/from-thread")
@@ -149,15 +127,6 @@ async def progress(visit: Visiting, id: str) -> Response | str:
         return work.task.result()
     except FAULTS as fault:
         return visit.draw("fault", fault=told(fault, visit.lang))
-
-
-@router.get("/lab/runs/trend")
-def trend(visit: Visiting) -> str:
-    """Show the latest runs side by side: how many plays are good, and how many turns of each dialog."""
-    runs = visit.sound("runs", LabRun, *visit.folder.names("runs")[-MOST_COMPARED:])
-    counts = {name: run.by_holder() for name, run in runs.items()}
-    holders = sorted({holder for own in counts.values() for holder in own})
-    return visit.page("runs/trend", runs=runs, counts=counts, holders=holders)
 
 
 @router.get("/lab/run")

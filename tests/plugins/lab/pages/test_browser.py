@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import FilePayload, Page, expect
+from playwright.async_api import Page, expect
 
 from agents.memory.feedback import ShownTurn
 from app.assistant import Assistant, Turn
 from app.composition import open_assistant
+from app.plugins.lab.cases import Case, CaseTurn, Expected, ExpectedCall
 from app.plugins.lab.folder import lab_folder
 from app.plugins.lab.mocks import Mock
-from app.plugins.lab.runs import CaseResult, LabRun, TurnResult
 from app.plugins.lab.simulation import SimulatedUser
 from app.settings import Settings
 from tests.support.browser import DESKTOP, PHONE, browsing, is_sound, picture, too_small
@@ -81,7 +81,6 @@ async def test_an_agent_by_clicks(assistant: Assistant, settings: Settings) -> N
         await tell(page, "I need the depot", "What can I do")
         await tell(page, "how cold is it at the depot", "-3")
         await expect(page.locator("#live .mock")).to_contain_text("depot_clerk.depot_weather is mocked")
-        await expect(page.locator(".node.ran", has_text="depot_clerk.tools")).to_be_visible()
         await is_sound(page)
         await page.locator("#scroll").evaluate("(main) => main.scrollTo(0, 0)")
         await picture(page, "lab-agent")
@@ -158,15 +157,14 @@ async def test_a_thread_a_run_and_simulated_users(assistant: Assistant, settings
         await is_sound(page)
 
 
-async def test_a_table_a_run_and_its_difference(assistant: Assistant, settings: Settings) -> None:
-    """A table of cases is uploaded, a case edited in its form, and run; expectation and outcome stand side by side."""
-    table = "case,message,says,calls\nlist,add milk to my list,Tea,add_todos\nclock,what time is it?,,current_time\n"
+async def test_a_form_a_run_and_its_difference(assistant: Assistant, settings: Settings) -> None:
+    """A case is edited in its form, and run; expectation and outcome stand side by side."""
+    folder, wanted = lab_folder(), Expected(calls=(ExpectedCall(tool="add_todos"),), says=("Tea",))
+    folder.write("cases", "clock", Case(turns=(CaseTurn(user="what time is it?"),)))
+    folder.write("cases", "list", Case(turns=(CaseTurn(user="add milk to my list", expect=wanted),)))
     async with browsing(assistant, WIDE, "en-US", is_dark=True, path="/lab") as page:
         await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         await page.get_by_role("link", name="Runs", exact=True).click()
-        file = FilePayload(name="cases.csv", mimeType="text/csv", buffer=table.encode())
-        await page.get_by_label("CSV file").first.set_input_files(file)
-        await page.get_by_role("button", name="Upload").first.click()
         await page.get_by_role("link", name="list", exact=True).click()
         await page.get_by_role("button", name="One more turn").click()
         rows = page.locator("#case-turns [data-row]")
@@ -194,9 +192,6 @@ async def test_a_table_a_run_and_its_difference(assistant: Assistant, settings: 
         other = await page.context.new_page()
         await other.goto(link)
         await expect(other.locator("#result-1")).to_have_attribute("open", "")
-        await other.goto(re.sub("/lab.*", "/lab/runs/trend", link))
-        await expect(other.locator("#trend tbody")).to_contain_text("1 / 2")
-        await is_sound(other)
 
 
 async def test_the_first_minutes(assistant: Assistant, settings: Settings) -> None:
@@ -207,12 +202,12 @@ async def test_the_first_minutes(assistant: Assistant, settings: Settings) -> No
             pass
     async with browsing(assistant, DESKTOP, "ru-RU", is_dark=True, path="/lab/runs") as page:
         await page.get_by_role("link", name="Новый случай").click()
-        await page.locator("[name='turns[].calls']").first.fill("add_todo")
+        await page.locator("[name='turns[].expect.calls:lines']").first.fill("add_todo")
         await page.get_by_role("button", name="Сохранить").click()
         await expect(page.locator("#alert")).to_have_text(
             "Вызваны эти инструменты: здесь ничего не называется «add_todo»"
         )
-        await expect(page.locator("[name='turns[].calls']").first).to_be_focused()
+        await expect(page.locator("[name='turns[].expect.calls:lines']").first).to_be_focused()
         await is_sound(page)
         await page.reload()
         await page.get_by_role("button", name="Сохранить").click()
@@ -225,40 +220,6 @@ async def test_the_first_minutes(assistant: Assistant, settings: Settings) -> No
         await page.wait_for_url("**/lab/run?**")
         await expect(page.locator(".results > details")).to_have_count(2)
         await expect(page.locator("table .tag")).to_have_text("2 / 2")
-
-
-async def test_runs_over_time_as_a_chart(assistant: Assistant, settings: Settings) -> None:
-    """Each dialog is a line over the runs, in the colours of the page; a point leads to its run."""
-    folder = lab_folder()
-    for day, faults in enumerate(((1, 1, 1), (0, 1, 0), (0, 0, 0)), 1):
-        turns = [
-            TurnResult(user="hello", holder=holder, problems=("no answer",) * fault)
-            for holder, fault in zip(("planner", "supervisor", "supervisor"), faults, strict=True)
-        ]
-        results = tuple(CaseResult(case=str(place), variant="A", turns=(turn,)) for place, turn in enumerate(turns))
-        folder.write("runs", f"run-{day}", LabRun(begun=f"2026-11-0{day}T10:00:00", results=results))
-    async with browsing(assistant, WIDE, "en-US", is_dark=True, path="/lab/runs/trend") as page:
-        await expect(page.locator("#chart .u-series")).to_contain_text(["Runs", "Cases", "planner", "supervisor"])
-        before = await page.locator("#chart canvas").evaluate("(canvas) => canvas.toDataURL()")
-        await page.get_by_role("button", name="Switch between dark and light").click()
-        after = await page.locator("#chart canvas").evaluate("(canvas) => canvas.toDataURL()")
-        assert before != after
-        over = page.locator("#chart .u-over")
-        box = await over.bounding_box()
-        assert box
-        await over.hover(position={"x": box["width"] / 2, "y": 20})
-        await expect(page.locator("#chart .u-series").nth(3)).to_contain_text("50 %")
-        await picture(page, "lab-trend")
-        await over.click(position={"x": box["width"] / 2, "y": 20})
-        await page.wait_for_url("**/lab/run?name=run-2")
-        for number in range(30):
-            folder.write("runs", f"run-{number + 4}", LabRun(begun=f"2026-11-{number + 1}T10:00:00", results=results))
-        for size in (WIDE, PHONE):
-            await page.set_viewport_size({"width": size[0], "height": size[1]})
-            await page.goto(re.sub("/lab.*", "/lab/runs/trend", page.url))
-            # The times below the chart stand apart.
-            width, count = await page.evaluate("[chart.bbox.width / devicePixelRatio, chart.axes[0]._splits.length]")
-            assert 0 < count <= width / 80 + 1
 
 
 async def test_threads_are_found_and_noted(assistant: Assistant, settings: Settings) -> None:
@@ -382,7 +343,6 @@ async def test_on_a_phone_in_russian(assistant: Assistant, settings: Settings) -
             "/lab/thread?name=shop:ann",
             "/lab/agent",
             "/lab/mock?name=x",
-            "/lab/file?kind=cases",
             "/lab/case",
             "/lab/user",
             "/lab/prompt?name=planner&lang=ru",

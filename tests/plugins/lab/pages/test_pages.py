@@ -1,6 +1,5 @@
 """The lab's pages: who may see them, that nothing becomes HTML, and that all languages say the same."""
 
-import hashlib
 import re
 import threading
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from app.plugins.lab.cases import Case, CaseTurn
 from app.plugins.lab.folder import lab_folder
 from app.plugins.lab.mocks import Mock, MockOutcome
 from app.plugins.lab.pages.router import PAGES
-from app.plugins.lab.pages.visit import FILES, PARTS
+from app.plugins.lab.pages.visit import PARTS
 from app.plugins.lab.reasons import problem_text
 from app.plugins.lab.runs import CaseResult, LabRun, TurnResult
 from app.plugins.lab.threads import view
@@ -70,7 +69,7 @@ async def test_a_broken_file_leaves_the_others_in_sight(lab: httpx.AsyncClient) 
     """The page tells the fault of an edited file, beside the sound files."""
     folder = lab_folder()
     folder.write("cases", "sound", Case(turns=(CaseTurn(user="hi"),)))
-    for kind, address in (("cases", "/lab/runs"), ("mocks", "/lab/mocks"), ("runs", "/lab/runs/trend")):
+    for kind, address in (("cases", "/lab/runs"), ("mocks", "/lab/mocks")):
         (folder.root / kind).mkdir(exist_ok=True)
         (folder.root / kind / "broken.yaml").write_text("<<<<<<< ours", "utf-8")
         page = await lab.get(address)
@@ -92,7 +91,7 @@ async def test_files_are_read_beside_the_loop(
         return read_yaml(text, aliases=aliases)
 
     monkeypatch.setattr("app.yaml_file.read_yaml", read)
-    for path in ("runs", "run?name=one", "file?kind=cases&name=hello", "mocks", "mock?name=clock", "desk"):
+    for path in ("runs", "run?name=one", "case?name=hello", "mocks", "mock?name=clock", "desk"):
         assert (await lab.get(f"/lab/{path}")).status_code == 200
     assert len(threads) == 5
     assert threading.main_thread() not in threads
@@ -118,9 +117,6 @@ def test_both_languages_say_the_same() -> None:
     sections = {key for text in sources for key in re.findall(r"""\bt\(["'](\w+)\.["'] ~""", text)}
     sections |= {
         "test",
-        "new_case",
-        "new_user",
-        "in_row",
         "gate",
         "any_criterion",
         "sample",
@@ -132,7 +128,6 @@ def test_both_languages_say_the_same() -> None:
         key for path in LAB_CODE.rglob("*.py") for key in re.findall(r'LabRefusal\("(\w+)"', path.read_text("utf-8"))
     ]
     named |= {f"refused.{key}" for key in refusals}
-    named |= {*re.findall(r'"(cell_\w+)"', (LAB_CODE / "case_table.py").read_text("utf-8"))}
     idle = {key for key in english if key not in named and key.partition(".")[0] not in sections}
     assert idle == set()
     assert {f"part.{part}" for part in PARTS} | {f"about.{part}" for part in PARTS} <= english
@@ -148,9 +143,8 @@ def test_both_languages_say_the_same() -> None:
                 "строчных",
                 "задайте желания",
                 "модель из правил",
-                "Строка 2",
+                "нужен инструмент",
                 "параметра нет",
-                "строка 2",
             ),
         ),
         (
@@ -160,9 +154,8 @@ def test_both_languages_say_the_same() -> None:
                 "小写拉丁字母",
                 "请填写愿望",
                 "由规则构成的模型",
-                "第 2 行",
+                "需要工具名",
                 "没有这个参数",
-                "第 2 行",
             ),
         ),
     ],
@@ -172,15 +165,13 @@ async def test_refusals_in_the_visitors_language(
 ) -> None:
     """Refusals at once, of a form, or of work in the background are in the language of the pages."""
     await Preferences(lang=lang).save(assistant.memory.store, user_of(EVERYTHING))
-    csv = {"table": ("cases.csv", b"case,message,calls\nx,y,add_todos [1]")}
     answers = [
         await lab.get("/lab/thread?name=nobody"),
-        await lab.post("/lab/file", data={"kind": "cases", "file": "../x", "text": "turns: [{user: a}]"}),
-        await lab.post("/lab/file", data={"kind": "users", "file": "x", "text": "goal: to leave"}),
+        await lab.post("/lab/case", data={"file": "../x", "turns[].user": "a"}),
+        await lab.post("/lab/user", data={"file": "x", "goal": "to leave"}),
         await lab.post("/lab/runs", data={"judge": "local:x"}),
-        await lab.post("/lab/csv", files=csv),
+        await lab.post("/lab/case", data={"file": "x", "turns[].user": "a", "turns[].expect.calls:lines": "add {"}),
         await lab.post("/lab/text", data={"kind": "card", "name": "list_todos", "lang": "en", "text": "- {nothing}"}),
-        await lab.post("/lab/file", data={"kind": "cases", "file": "x", "text": "turns:\n- [}"}),
     ]
     for answer, piece in zip(answers, words, strict=True):
         assert (answer.status_code, piece in answer.text) == (409, True), answer.text
@@ -218,16 +209,3 @@ async def test_what_is_kept_in_english_is_told_in_the_visitors_language(
     page = unescape((await lab.get(THREAD)).text)
     assert {retold("reasons", reason, lang) for reason in reasons}.isdisjoint(reasons)
     assert all(retold("reasons", reason, lang) in page for reason in reasons), reasons
-
-
-@pytest.mark.parametrize(
-    ("name", "digest"),
-    [
-        ("uplot.min.js", "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f"),
-        ("uplot.min.css", "df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04"),
-    ],
-)
-def test_the_library_of_charts_is_its_release(name: str, digest: str) -> None:
-    """The files are those of uPlot 1.6.32, byte for byte, beside their licence."""
-    assert hashlib.sha256((FILES / name).read_bytes()).hexdigest() == digest
-    assert (FILES / "uplot.LICENSE.txt").is_file()

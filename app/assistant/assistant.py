@@ -309,14 +309,14 @@ class Assistant(ThreadReader):
         await Preferences(lang=lang).save(self.memory.store, user)
 
     async def greeting(self, user: str, lang: str) -> str:
-        """Return the dialogs' greetings to a user who comes back, or an empty text."""
+        """Return the greetings of dialogs and plug-ins to a user who comes back, or an empty text."""
         greetings = list[str]()
-        for dialog in self.specialists:
+        for name, part in self.parts.items():
             try:
                 with contained():
-                    greetings.append(whole(await dialog.greeting(self.services, user, lang)) if dialog.greeting else "")
+                    greetings += [str(whole(await part.greeting(self.services, user, lang)))] if part.greeting else []
             except Exception:
-                LOG.exception("the greeting of %s failed", dialog.name)
+                LOG.exception("the greeting of %s failed", name)
         return "\n\n".join(filter(None, greetings))
 
     @property

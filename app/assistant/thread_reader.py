@@ -7,6 +7,7 @@ from agents.conversation.persons import lang_of, name_of, seen_by
 from agents.events import Event, Interrupt
 from agents.memory.inbox import InboxEntry, ThreadInfo, TranscriptLine, lines_of
 from agents.memory.preferences import Preferences
+from agents.plugin import Plugin
 from agents.state import State
 from agents.toolkit.client_tools import waiting_for_client
 from agents.toolkit.questions import ask, fits
@@ -15,6 +16,7 @@ from agents.toolkit.speaker import Silence, Speakers
 from app.assistant.recording import Record, Step, read_record
 from app.assistant.thread_events import END, events_of, number_of, row_of
 from app.assistant.turn_player import TurnPlayer
+from app.extensions import plugins
 from dialogs import Dialog
 
 
@@ -36,9 +38,9 @@ class ThreadReader:
         return await takeover.holder(thread) if takeover else ""
 
     @property
-    def specialists(self) -> list[Dialog]:
-        """The dialogs with all that they declare."""
-        return [speaker for speaker in self.speakers if isinstance(speaker, Dialog)]
+    def parts(self) -> Mapping[str, Plugin]:
+        """The plug-ins and the dialogs that are on, by name, with all that they declare."""
+        return {**plugins(), **{it.name: it for it in self.speakers if isinstance(it, Dialog)}}
 
     async def state(self, thread: str, user: str | None = None) -> dict[str, Any] | None:
         """Return the state of a thread as plain data; None for an unknown one.

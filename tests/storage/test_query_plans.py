@@ -62,7 +62,7 @@ async def _act(assistant: Assistant) -> None:
     await assistant.threads("ann")
     await assistant.threads(prefix="shop:")
     await assistant.state("t")
-    for export in [dialog.export for dialog in assistant.specialists if dialog.export]:
+    for export in [part.export for part in assistant.parts.values() if part.export]:
         await export(assistant.services, "ann", "en")
     for number in sorted(await assistant.kept_turns("t"))[:1]:
         await assistant.go_back("t", number, "back")

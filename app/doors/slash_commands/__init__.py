@@ -76,7 +76,7 @@ def of_dialog(command: SlashCommand) -> Command:
         )
         try:
             with contained():
-                answer = whole(await command.run(call))
+                answer = str(whole(await command.run(call)))
         except DialogSupervisorError:
             raise
         except Exception:

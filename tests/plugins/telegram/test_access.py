@@ -37,45 +37,6 @@ async def test_a_stranger_is_refused_once(door: Open, world: BotApi) -> None:
     assert str(BOB) in world.texts(BOB)[0]
 
 
-async def test_nobody_is_let_in_unless_named(door: Open, world: BotApi) -> None:
-    """Without a list the bot is closed: whoever writes hears so in one line, once, and nothing is kept."""
-    async with door(Echo().models(ROLES), allowed=[]) as telegram:
-        (message,) = await world.asks(ANN, "hello", sent=1)
-        world.says(ANN, "hello?")
-        await world.until(lambda: not telegram.chats.is_busy(ANN))
-        assert "only talks to people it was told of" in message
-        assert "TELEGRAM" not in message
-        assert await telegram.assistant.threads() == []
-
-
-async def test_a_strangers_tap_does_nothing(door: Open, world: BotApi) -> None:
-    """A button that was forwarded, or made up, is refused like a message."""
-    buttons = {"inline_keyboard": [[{"text": "Yes", "callback_data": "/forget yes"}]]}
-    async with door(Echo().models(ROLES), allowed=[ANN]) as telegram:
-        await world.asks(ANN, "keep this", sent=1)
-        world.taps({**world.sent[0], "chat": {"id": BOB, "type": "private"}, "reply_markup": buttons}, "Yes")
-        assert str(BOB) in (await world.until_sent(BOB, 1))[0]
-        # An answer is sent before its turn is over.
-        await world.until(lambda: not telegram.chats.is_busy(ANN) and not telegram.chats.is_busy(BOB))
-        assert await telegram.assistant.history(f"telegram-{ANN}")
-    assert "answerCallbackQuery" not in world.methods()
-
-
-@pytest.mark.usefixtures("window")
-async def test_what_is_no_text_is_told(door: Open, world: BotApi) -> None:
-    """A die gets a sentence, an album's caption is read; a service message gets no answer."""
-    film = {"file_id": "2", "file_unique_id": "2", "width": 9, "height": 9, "duration": 1}
-    async with door(Echo().models(ROLES)):
-        world.says(ANN, dice={"emoji": "🎲", "value": 3})
-        world.says(ANN, video=film, media_group_id="7", caption="look")
-        world.says(ANN, video=film, media_group_id="7")
-        world.says(ANN, pinned_message={"message_id": 1, "date": 0, "chat": {"id": ANN, "type": "private"}})
-        world.bring({"edited_message": world.says(ANN, "hello")})
-        texts = await world.until_sent(ANN, 4)
-    assert texts[0] == "I cannot use what you sent. Please put it into words."
-    assert texts[1:] == ["ℹ️ I cannot open what you sent. I go by your words.", "look", "hello"]
-
-
 async def test_in_a_group_it_answers_when_it_is_meant(door: Open, world: BotApi) -> None:
     """A mention, a reply to it and a command are meant for it; talk among people and another bot's command are not."""
     own = {"message_id": 1, "date": 0, "chat": {"id": GROUP, "type": "supergroup"}, "from": BOT, "text": "?"}
@@ -104,3 +65,14 @@ def test_a_wrong_list_stops_the_start(text: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("TELEGRAM_ALLOWED_USERS", text)
     with pytest.raises(ValidationError, match="everybody"):
         TelegramSettings()
+
+
+async def test_nobody_is_let_in_unless_named(door: Open, world: BotApi) -> None:
+    """Without a list the bot is closed: whoever writes hears so in one line, once, and nothing is kept."""
+    async with door(Echo().models(ROLES), allowed=[]) as telegram:
+        (message,) = await world.asks(ANN, "hello", sent=1)
+        world.says(ANN, "hello?")
+        await world.until(lambda: not telegram.chats.is_busy(ANN))
+        assert "only talks to people it was told of" in message
+        assert "TELEGRAM" not in message
+        assert await telegram.assistant.threads() == []

@@ -15,7 +15,7 @@ from app.testing.script import Call, Script
 from prompts import phrase
 from tests.plugins.telegram.conftest import Window
 from tests.plugins.telegram.people import ANN, BOB, GROUP, Open, labels
-from tests.support.scripted_assistant import PLAN, ROLES, Echo, Holding, script_lines
+from tests.support.scripted_assistant import PLAN, ROLES, Echo, Holding
 from tests.support.telegram_server import BotApi
 
 THREAD = f"telegram-{ANN}"
@@ -35,27 +35,6 @@ def window(window: Window, monkeypatch: pytest.MonkeyPatch) -> Window:
     for name in ("WINDOW", "LONG_WINDOW"):
         monkeypatch.setattr(incoming, name, 0.05)
     return window
-
-
-async def test_a_new_message_ends_the_answer(door: Open, world: BotApi, script: Script) -> None:
-    """The shown part stays, in the chat and in memory alike, and the new message is answered at once."""
-    script.gates["supervisor"] = gate = Holding(2)
-    script.add(supervisor=["One **two** three four", "Hello."])
-    async with door() as telegram:
-        world.says(ANN, "count")
-        await world.until(lambda: gate.holds)
-        world.says(ANN, "stop that, say hello")
-        await world.until(lambda: len(world.texts(ANN)) == 1)
-        gate.set()
-        assert await world.until_sent(ANN, 2, door=telegram) == ["One two three", "Hello."]
-        assert await script_lines(telegram.assistant, THREAD) == [
-            "user: count",
-            "supervisor: One **two** three ^C",
-            "user: stop that, say hello",
-            "supervisor: Hello.",
-        ]
-        line = (await telegram.assistant.history(THREAD))[1]
-        assert line.metadata.keys() >= {"interrupted", "interrupt_timestamp", "original"}
 
 
 @pytest.mark.needs("planner")

@@ -119,19 +119,6 @@ async def test_a_stale_tap_gets_a_remark(shop: Open, world: BotApi, script: Scri
         assert (await world.presses(world.sent[2], "1. Blue shoes", sent=4))[3] == "Sent, too."
 
 
-async def test_a_tap_that_crosses_an_answer_counts_for_nothing(shop: Open, world: BotApi, script: Script) -> None:
-    """The typed answer comes first; the later tap does not answer the next question."""
-    script.add(supervisor=BEGIN, planner=[[Call("choose_order"), Call("choose_order")], "Both sent back."])
-    script.delays["planner"] = 0.05
-    async with shop() as telegram:
-        await world.asks(ANN, "I want to return something", sent=1)
-        world.says(ANN, "2")
-        await world.presses(world.sent[0], "1. Blue shoes", sent=2, door=telegram)
-        assert len((await telegram.assistant.state(f"telegram-{ANN}"))["pending"]) == 1
-        world.taps(world.sent[1], "3. Green coat")
-        await world.until(lambda: "Both sent back." in world.texts(ANN))
-
-
 async def test_a_stranger_cannot_tap(shop: Open, world: BotApi, script: Script) -> None:
     """A tap of a user outside the list, or of one who was not asked in a group, changes nothing."""
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])

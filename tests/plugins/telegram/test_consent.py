@@ -36,14 +36,6 @@ async def test_a_call_is_answered_by_a_button_or_a_word(
         assert len(items) == (0 if answer.lower() == "yes" else 2)
 
 
-async def test_undo_is_a_command(door: Open, world: BotApi, script: Script) -> None:
-    """`/undo` takes back what was written."""
-    script.add(supervisor=BEGIN, planner=[MILK, "Noted."])
-    async with door():
-        await world.asks(ANN, "milk and bread", sent=1)
-        assert (await world.asks(ANN, "/undo", sent=2))[1:] == ["Taken back: 1. milk; 2. bread."]
-
-
 async def test_what_is_forwarded_is_not_the_users_word(door: Open, world: BotApi, script: Script) -> None:
     """A message that somebody else wrote makes a write a question."""
     script.add(supervisor=BEGIN, planner=[MILK])

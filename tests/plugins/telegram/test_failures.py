@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from agents.errors import ConfigError, ModelUnavailable
+from agents.errors import ConfigError
 from app.assistant.clocks import Ring, Unreachable
 from app.plugins.telegram import bot
 from app.plugins.telegram.delivery.buttons import command_buttons
@@ -167,13 +167,3 @@ async def test_the_token_is_never_logged(door: Open, world: BotApi, caplog: pyte
     assert TOKEN not in caplog.text + str(refused.value)
     assert refused.value.__suppress_context__
     assert "secret" not in caplog.text
-
-
-async def test_people_are_told_no_names_of_settings(door: Open, world: BotApi, script: Script) -> None:
-    """A refused key is the operator's to mend; the user hears so, with a button to try again once it is."""
-    script.add(supervisor=[ModelUnavailable("key_refused", "openai:gpt", "401"), "Here I am."])
-    async with door():
-        [text] = await world.asks(ANN, "hello", sent=1)
-        assert "whoever runs me" in text
-        assert "_" not in text
-        assert (await world.presses(world.sent[0], "🔁 Try again", sent=2))[1] == "Here I am."

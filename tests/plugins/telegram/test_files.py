@@ -9,7 +9,6 @@ from app.assistant.pictures import picture
 from app.testing.script import Script
 from tests.plugins.telegram.people import ANN, BOB, GROUP, Open, until_stored
 from tests.support.http_service import Answer, Service
-from tests.support.pdf_file import pdf
 from tests.support.scripted_assistant import Gate, values
 from tests.support.telegram_server import BotApi, refusal
 from tests.support.user_words import spoken
@@ -250,17 +249,6 @@ async def test_a_document_that_is_not_read(door: Open, world: BotApi, script: Sc
             assert texts[-2:] == [f"ℹ️ {word} I go by your words.", "Yes."]
 
 
-async def test_a_pdf_and_a_picture_as_files(door: Open, world: BotApi, sees: Script) -> None:
-    """A file's content decides its kind: a picture is seen, and a PDF file is read."""
-    sees.add(supervisor=["Two years.", "A hat."])
-    async with door():
-        await world.asks(ANN, document=world.uploads(pdf("The warranty lasts two years."), file_name="w.txt"), sent=1)
-        assert "The warranty lasts two years." in sees.asked[0].messages[-1].text
-        world.says(ANN, document=world.uploads(JPEG, file_name="hat.pdf", mime_type="application/pdf"))
-        assert (await world.until_sent(ANN, 2))[1] == "A hat."
-    assert pictures(sees) == [base64(JPEG)]
-
-
 async def test_places_and_contacts_are_context(door: Open, world: BotApi, script: Script) -> None:
     """The model is told; the history keeps a mark. That a place moves on is no changed message."""
     script.add(supervisor=["You are in Riga.", "Noted."])
@@ -307,12 +295,13 @@ NOT_UNDERSTOOD: tuple[dict[str, Any], ...] = (
 
 
 async def test_what_is_not_understood(door: Open, world: BotApi, script: Script) -> None:
-    """There is a friendly word; a caption is answered."""
+    """There is a friendly word; a caption is answered, and a message of the service is passed over."""
     script.add(supervisor=["Yes."])
     words = ["I cannot use what you sent. Please put it into words."] * len(NOT_UNDERSTOOD)
     async with door():
         for parts in NOT_UNDERSTOOD:
             world.says(ANN, **parts)
+        world.says(ANN, pinned_message={"message_id": 1, "date": 0, "chat": {"id": ANN, "type": "private"}})
         assert await world.until_sent(ANN, len(words)) == words
         world.says(ANN, video={**SHAPE, "duration": 1}, caption="Is it long?")
         texts = await world.until_sent(ANN, len(words) + 2)

@@ -62,37 +62,6 @@ async def test_a_list_goes_to_its_owner(door: Open, world: BotApi) -> None:
     assert "secret" not in "".join(world.texts(GROUP) + world.texts(BOB))
 
 
-@pytest.mark.needs("planner")
-async def test_who_has_no_chat_with_the_bot_is_told_how(door: Open, world: BotApi) -> None:
-    """A bot may not begin a private chat: the group hears how to open one, and nothing else."""
-    world.blocked.add(ANN)
-    async with door(rules()) as telegram:
-        await give(telegram, ANN, "secret-one")
-        [text] = await asks(world, telegram, "@sue_bot show my list", user=ANN, sent=1)
-    assert "https://t.me/sue_bot" in text
-    assert "secret" not in text
-
-
-@pytest.mark.needs("planner")
-async def test_only_the_asked_person_answers(shop: Open, world: BotApi, script: Script) -> None:
-    """Bob's tap is refused in a friendly way, Bob's word is a message of his; Ann's question stays, also after that."""
-    script.add(supervisor=[*BEGIN, "Hello Bob."], planner=[Call("choose_order"), "Sent back."])
-    async with shop() as telegram:
-        await asks(world, telegram, "@sue_bot I want to return something", user=ANN, sent=1)
-        world.taps(world.sent[0], "2. Red hat", user=BOB)
-        await world.until(lambda: toasts(world) == ["This question was put to somebody else."])
-        assert (await asks(world, telegram, "@sue_bot 2", user=BOB, sent=2))[1] == "Hello Bob."
-    async with shop() as telegram:
-        world.taps(world.sent[0], "2. Red hat", user=ANN)
-        assert (await settled(world, telegram, GROUP, 3))[2] == "Sent back."
-        lines = await telegram.assistant.history(f"telegram-{GROUP}")
-    assert [(line.speaker, line.text) for line in lines if line.role == "user"] == [
-        (f"telegram-{ANN}", "I want to return something"),
-        (f"telegram-{BOB}", "2"),
-        (f"telegram-{ANN}", "Red hat"),
-    ]
-
-
 @pytest.mark.parametrize("forged", ["telegram-22", "telegram-11", ""])
 @pytest.mark.needs("planner")
 async def test_a_forged_tap_answers_nothing(shop: Open, world: BotApi, script: Script, forged: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from agents.language.schedule import Moment
 from agents.memory.store import namespace_of
 from app.plugins.telegram.door import TelegramDoor
-from tests.plugins.telegram.people import ANN, GROUP, Open, labels
+from tests.plugins.telegram.people import ANN, Open, labels
 from tests.support.scripted_assistant import ROLES, Echo
 from tests.support.telegram_server import BotApi
 
@@ -82,18 +82,6 @@ async def test_all_that_is_kept_is_handed_out(door: Open, world: BotApi) -> None
     assert plain["todos"] == [{"number": 1, "text": "milk", "done": True}]
     assert [content["content"] for content in plain["threads"][0]["contents"]] == ["my first words"] * 2
     assert plain["reminders"][0]["text"] == "dentist"
-
-
-async def test_in_a_group_it_goes_to_its_owner(door: Open, world: BotApi) -> None:
-    """The group reads where it went, and nothing of it; a person without a chat with the bot reads how to open one."""
-    async with door(Echo().models(ROLES)) as telegram:
-        await keep(telegram)
-        assert "our own chat" in (await world.asks(GROUP, "/export@sue_bot", user=ANN, sent=1))[0]
-        await world.until(lambda: documents(world, ANN))
-        world.blocked.add(ANN)
-        assert "https://t.me/sue_bot" in (await world.asks(GROUP, "/export@sue_bot", user=ANN, sent=2))[1]
-    assert documents(world, GROUP) == []
-    assert "nurse" not in str(world.texts(GROUP))
 
 
 @pytest.mark.needs("profile")

@@ -2,14 +2,11 @@
 
 from typing import Any
 
-import pytest
-
 from app.testing.script import Script
 from tests.plugins.telegram.people import ANN, BOB, GROUP, Open
 from tests.support.scripted_assistant import Gate
 from tests.support.telegram_server import BotApi
 
-PHOTO = [{"file_id": "2", "file_unique_id": "2", "width": 9, "height": 9}]
 STRANGER = {"type": "hidden_user", "date": 1, "sender_user_name": "Zoe"}
 
 
@@ -19,28 +16,6 @@ def heard(script: Script) -> str:
     assert sum(message.type == "system" for message in asked) == 1
     assert "bread" not in asked[0].text
     return asked[-1].text
-
-
-@pytest.mark.parametrize(
-    ("parts", "told"),
-    [
-        (
-            {"photo": PHOTO, "text": "", "caption": "what is this bread?"},
-            "caption of a file that you cannot see (photo)",
-        ),
-        ({"forward_origin": STRANGER}, "Zoe wrote it"),
-    ],
-)
-async def test_a_message_with_something(
-    door: Open, world: BotApi, script: Script, parts: dict[str, Any], told: str
-) -> None:
-    """The words are the user's; the attached parts stand in the context block."""
-    script.add(supervisor=["Answer."])
-    async with door():
-        await world.asks(ANN, parts.pop("text", "is this bread?"), **parts, sent=1)
-    block, _, words = heard(script).partition("</context>")
-    assert told in block
-    assert "bread?" in words
 
 
 async def test_a_reply_and_a_quote(door: Open, world: BotApi, script: Script) -> None:

@@ -57,19 +57,6 @@ async def test_a_stop_concerns_what_came_before(door: Open, world: BotApi, scrip
     assert sorted(texts) == ["Nothing is being answered at the moment.", "The whole answer."]
 
 
-async def test_what_was_stopped_is_tried_again(door: Open, world: BotApi, script: Script) -> None:
-    """The button asks the same once more, and the answer is whole."""
-    script.gates["supervisor"] = gate = Holding(1)
-    script.add(supervisor=["One two three", "One two three four"])
-    async with door():
-        world.says(ANN, "count")
-        await world.until(lambda: gate.holds)
-        await world.asks(ANN, "/stop", sent=2)
-        del script.gates["supervisor"]
-        assert (await world.presses(world.sent[-1], "🔁 Try again", sent=3))[2] == "One two three four"
-        assert script.asked[-1].messages[-1].text.endswith("count")
-
-
 async def test_an_answer_in_a_circle_goes_on(door: Open, world: BotApi, script: Script) -> None:
     """The shown part stays, the sentence below it has a button, and the button asks for more."""
     script.add(supervisor=["We can go to the blue house.\n" * 300, "The end."])

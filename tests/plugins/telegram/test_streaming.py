@@ -1,6 +1,5 @@
 """An answer is seen while it is made: a sign of life at once, frames that rank below messages, and the answer once."""
 
-import asyncio
 from functools import partial
 
 import pytest
@@ -9,7 +8,7 @@ from agents.events import Error, Event, Message, ModelStart, Token, ToolEnd, Too
 from app.assistant import Turn
 from app.plugins.telegram.place import TelegramPlace
 from app.testing.script import Script
-from tests.plugins.telegram.pacing import FRAMES, PacedTelegram, paced_door
+from tests.plugins.telegram.pacing import PacedTelegram, paced_door
 from tests.plugins.telegram.people import ANN, GROUP, Open, labels
 from tests.support.scripted_assistant import PLAN, Gate
 from tests.support.simulated_time import now, simulated
@@ -66,22 +65,6 @@ def test_a_message_grows_slowly_in_a_group() -> None:
     assert 4 <= kinds.count("edit") <= 8
     assert kinds[-1] == "message"
     assert bot.refused == {}
-
-
-def test_frames_give_way_to_messages() -> None:
-    """With fifty chats at Telegram's limit for a bot frames are left out, and no message is ever refused or lost."""
-    bot, chats = PacedTelegram(30, 1.0), range(1, 51)
-
-    async def talk() -> None:
-        door, _ = paced_door(bot, *[slow_answer(25) for _ in chats])
-        plays = [door.play(TelegramPlace(chat), Turn(thread=f"telegram-{chat}", text="hi")) for chat in chats]
-        await asyncio.gather(*plays)
-
-    simulated(talk())
-    assert all(bot.kinds(chat).count("message") == 1 for chat in chats)
-    assert bot.refused["message"] == 0
-    frames = sum(kind in FRAMES for _, kind, _, _ in bot.made)
-    assert 50 * 5 < frames < 50 * 23
 
 
 @pytest.mark.needs("planner")

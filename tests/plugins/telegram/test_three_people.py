@@ -10,7 +10,7 @@ from app.plugins.telegram.door import TelegramDoor
 from app.testing.script import Call, Script
 from tests.plugins.telegram.people import ANN, BOB, GROUP, Open
 from tests.support.rules import RulesModel
-from tests.support.scripted_assistant import ROLES, Echo, todos
+from tests.support.scripted_assistant import todos
 from tests.support.shop_tools import BEGIN
 from tests.support.telegram_server import BotApi
 
@@ -41,25 +41,6 @@ async def over(world: BotApi, door: TelegramDoor, number: int) -> list[str]:
 def rules() -> Models:
     """Return the model that needs no key."""
     return Models(default=Model("local:rules", RulesModel()))
-
-
-async def test_each_is_answered_by_a_reply_and_known_by_name(door: Open, world: BotApi) -> None:
-    """Three questions at once: each answer refers to its question; memory and models know who said what."""
-    echo = Echo()
-    async with door(echo.models(ROLES)) as telegram:
-        asked = {user: say(world, user, f"@sue_bot {name} asks") for user, name in PEOPLE.items()}
-        await over(world, telegram, 3)
-        answers = {message["reply_to_message"]["message_id"]: message["text"] for message in world.sent}
-        assert answers == {asked[user]["message_id"]: f"{name} asks" for user, name in PEOPLE.items()}
-        say(world, CAROL, "and what did the others say?", answers=world.sent[2])
-        await over(world, telegram, 4)
-        lines = await telegram.assistant.history(f"telegram-{GROUP}")
-    prompt_text = echo.asked[-1].messages[-1].text
-    assert "Carol writes this. Others read along." in prompt_text
-    assert "Ann: Ann asks" in prompt_text
-    assert "Bob: Bob asks" in prompt_text
-    speakers = [line.speaker for line in lines if line.role == "user"]
-    assert speakers == [f"telegram-{user}" for user in (ANN, BOB, CAROL, CAROL)]
 
 
 async def test_each_has_a_question_of_their_own(shop: Open, world: BotApi, script: Script) -> None:

@@ -8,9 +8,8 @@ import pytest
 from agents.memory import Memory
 from app.assistant.clocks import Ring
 from app.plugins.telegram.delivery import sender
-from app.testing.script import Call, Script
 from tests.plugins.telegram.people import ANN, BOB, Open
-from tests.support.scripted_assistant import PLAN, ROLES, Echo, script_lines, stage
+from tests.support.scripted_assistant import ROLES, Echo, script_lines, stage
 from tests.support.telegram_server import BotApi, refusal
 
 
@@ -23,21 +22,6 @@ async def test_the_application_speaks_unasked(door: Open, world: BotApi) -> None
         assert not await telegram.tell("me", "Time for tea")
     assert world.texts(ANN) == ["Time for tea"]
     assert world.sent[0]["entities"] == [{"type": "bold", "offset": 9, "length": 3}]
-
-
-@pytest.mark.needs("planner")
-async def test_a_reminder_arrives_by_itself(door: Open, world: BotApi, script: Script) -> None:
-    """A reminder that a chat has set comes to it once when it is due, and stands in its transcript."""
-    reminder = Call("add_reminder", {"when": "in 1 second", "text": "tea"})
-    script.add(supervisor=[PLAN], planner=[reminder, "It is set."])
-    async with door() as telegram:
-        assert await world.asks(ANN, "Remind me of the tea, please", sent=2) == ["It is set.", "⏰ tea"]
-        async with telegram.assistant.memory.locks.hold(f"telegram-{ANN}"):  # it is written down when it was sent
-            lines = await telegram.assistant.memory.transcript.lines(f"telegram-{ANN}")
-        assert lines[-1].text == "⏰ tea"
-    async with door():
-        pass
-    assert len(world.texts(ANN)) == 2
 
 
 async def test_a_reminder_that_was_missed_is_told_as_missed(door: Open, world: BotApi, tmp_path: Path) -> None:

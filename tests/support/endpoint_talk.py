@@ -5,13 +5,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Behavior, Delay, Match, Reply, ToolCall
 from pydantic import SecretStr
 
 from agents.events import Error, Event, ModelStart, ToolEnd, TurnEnd
-from agents.models import Model
+from agents.models import Model, ToolSchema
 from agents.models.factory import Endpoint, make_model, make_models
+from agents.models.reply import Listener, reply
 from app.assistant import Assistant
 from tests.support.scripted_assistant import open_calls, play, stage
 from tests.support.user_words import bare
@@ -32,16 +34,24 @@ def calm(mock: LLMock) -> LLMock:
 
 
 @asynccontextmanager
-async def talk(folder: Path, url: str, *, timeout: float = 10, fallback: str | None = None) -> AsyncIterator[Assistant]:
+async def talk(folder: Path, url: str, *, timeout: float = 10) -> AsyncIterator[Assistant]:
     """Open the application with the model "openai:m" at `url`."""
     endpoint = Endpoint(key=SecretStr("key"), base_url=url, timeout=timeout)
-    async with stage(folder / "talk.db", make_models("openai:m", {}, fallback, endpoint)) as assistant:
+    async with stage(folder / "talk.db", make_models("openai:m", {}, None, endpoint)) as assistant:
         yield assistant
 
 
 def endpoint_model(url: str, name: str = "m") -> Model:
     """Return the model "openai:<name>" at `url`."""
     return make_model(f"openai:{name}", Endpoint(key=SecretStr("key"), base_url=url))
+
+
+async def answered(url: str, *tools: ToolSchema) -> tuple[AIMessage, list[str]]:
+    """Ask the model at `url`, which is offered these tools; return its reply, and the errors before it."""
+    events: list[Event] = []
+    prompt: list[AnyMessage] = [SystemMessage("You are kind."), HumanMessage("hi")]
+    message = await reply([endpoint_model(url)], prompt, tools, Listener("supervisor", events.append))
+    return message, errors(events)
 
 
 def patience(fault: Behavior) -> float:

@@ -47,16 +47,6 @@ async def test_a_conversation_with_a_tool_and_a_handover(mock: LLMock, tmp_path:
     mock.assert_resilient(strict=True)
 
 
-async def test_the_answer_streams(mock: LLMock, tmp_path: Path) -> None:
-    """The pieces of an answer reach the user as they come, and make up the message."""
-    mock.add(says(TEXT))
-    async with talk(tmp_path, mock.base_url()) as assistant:
-        events = await turn(assistant, "hi")
-    pieces = [event.text for event in events if isinstance(event, Token)]
-    assert len(pieces) == 4
-    assert ["".join(pieces)] == said(events) == [TEXT]
-
-
 @pytest.mark.needs("planner")
 async def test_the_provider_is_sent_what_the_protocol_knows(mock: LLMock, tmp_path: Path) -> None:
     """No request carries what is ours: neither the scene for the rules model, nor user, thread or runtime."""

@@ -1,7 +1,6 @@
 """Faults of a provider: those that pass are got over, those that last are told."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,7 +27,7 @@ from tests.support.endpoint_talk import (
     talk,
     turn,
 )
-from tests.support.odd_provider import Chunk, Provider
+from tests.support.odd_provider import Provider
 from tests.support.refusing_server import refused
 from tests.support.scripted_assistant import THREAD, said, script_lines
 
@@ -106,33 +105,6 @@ async def test_a_lasting_fault_is_told(
 
 
 @pytest.mark.slow
-async def test_a_stream_that_is_always_cut_is_no_answer(mock: LLMock, tmp_path: Path) -> None:
-    """Half an answer is never taken for one; after three requests the user is told."""
-    mock.add(StreamFault("truncate", after_chunks=3, times=None))
-    async with talk(tmp_path, mock.base_url()) as assistant:
-        events = await turn(assistant, "hi")
-        assert errors(events) == ["model_retry", "model_retry", "busy"]
-        assert said(events) == []
-        assert len(mock.requests) == 3
-        apology = (await assistant.history(THREAD))[-1]
-        assert apology.metadata["original"].strip() not in ("", apology.text)
-        calm(mock).add(says("Here again."))
-        assert said(await turn(assistant, "and now?")) == ["Here again."]
-
-
-async def test_a_drop_before_the_first_word_is_told(mock: LLMock, tmp_path: Path) -> None:
-    """A connection that is lost before the first word ends in an error, and the thread goes on."""
-    mock.add(StreamFault("disconnect", after_chunks=0, times=None))
-    async with talk(tmp_path, mock.base_url()) as assistant:
-        events = await turn(assistant, "hi")
-        assert errors(events)[-1] in ("busy", "unavailable")
-        assert said(events) == []
-        assert len(mock.requests) <= 3
-        calm(mock).add(says("Here again."))
-        assert said(await turn(assistant, "and now?")) == ["Here again."]
-
-
-@pytest.mark.slow
 async def test_a_server_that_is_not_there(mock: LLMock, closed_port: str, tmp_path: Path) -> None:
     """A refused connection is told as a model that is not available; the thread goes on when it is."""
     async with talk(tmp_path, closed_port) as assistant:
@@ -141,21 +113,6 @@ async def test_a_server_that_is_not_there(mock: LLMock, closed_port: str, tmp_pa
     async with talk(tmp_path, mock.base_url()) as assistant:
         assert said(await turn(assistant, "and now?")) == ["Here I am."]
         assert heard(bodies(mock)[-1], "user") == ["hi\n\nand now?"]
-
-
-async def test_an_error_in_place_of_a_reply(tmp_path: Path) -> None:
-    """An error that comes inside a stream, even as its first word, is a broken reply like any other."""
-    trouble = '{"error": {"message": "overloaded", "code": 529}}'
-    replies: list[Sequence[Chunk]] = [
-        [trouble],
-        [odd_provider.delta(role="assistant", content="One"), trouble],
-        odd_provider.words(TEXT),
-    ]
-    async with Provider.open(*replies) as server, talk(tmp_path, server.url) as assistant:
-        events = await turn(assistant, "hi")
-        assert errors(events) == ["model_retry", "model_retry"]
-        assert said(events) == [TEXT]
-        assert len(server.bodies) == 3
 
 
 SAID = [

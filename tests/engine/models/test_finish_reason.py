@@ -165,7 +165,9 @@ async def test_a_compatible_server_that_marks_its_end(before: Sequence[Any], req
         assert len(server.bodies) == requests
 
 
-@pytest.mark.parametrize("args", ['{"a": NaN}', '{"a": 1e999}', '{"a": 1}{"b": 2}', '{"a": 1}{"a', "}", "[]"])
+@pytest.mark.parametrize(
+    "args", ['["milk"]', '"milk"', "milk", '{"a": NaN}', '{"a": 1e999}', '{"a": 1}{"b": 2}', '{"a": 1}{"a', "}", "[]"]
+)
 def test_arguments_that_are_no_object_of_json_are_broken(args: str) -> None:
     """Python reads numbers that JSON does not have; they would come back to the provider in each later request."""
     with pytest.raises(BrokenReply):

@@ -112,16 +112,6 @@ async def test_a_circle_is_left(unit: str) -> None:
         assert len(text) < 10_000
 
 
-async def test_blank_lines_make_no_circle_new() -> None:
-    """The same line, with a blank one behind it now and then, is a circle."""
-    pick = random.Random(1)
-    flood = [delta(content=f"We can go to the blue house.{pick.choice(['', chr(10)])}\n") for _ in range(2000)]
-    async with Provider.open(flood) as server:
-        text, codes = await answer(model_at(server.url))
-        assert codes == ["cut_loop"]
-        assert len(text.split("\n\n")) < len(text.splitlines()) < 200
-
-
 async def test_how_often_is_a_setting() -> None:
     """The operator says how many times in a row the same may come; with 0 a reply is never cut for it."""
     flood = [*[delta(content="We can go to the blue house.\n")] * 300, end("stop")]
@@ -183,6 +173,7 @@ GARBAGE = {
     "no spaces": "对不起" * 400,
     "a paragraph": ("There is nothing else that I could tell you about it, so I say it again. " * 4 + "\n") * 40,
     "blank lines": "\n" * 2000,
+    "lines, and now and then a blank one": "".join(LINE + "\n" * (number % 3 == 0) for number in range(120)),
 }
 
 

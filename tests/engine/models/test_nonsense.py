@@ -6,7 +6,7 @@ import pytest
 
 from app.process.logs import log_on_stderr
 from tests.support import odd_provider
-from tests.support.endpoint_talk import TEXT, errors, talk, turn
+from tests.support.endpoint_talk import TEXT, answered, errors, talk, turn
 from tests.support.odd_provider import HEAD, Provider
 from tests.support.scripted_assistant import said
 
@@ -41,13 +41,12 @@ NONSENSE = [
     ("chunk", "before"),
     [*((chunk, 0) for chunk in SILENT), *((chunk, place % 2) for place, chunk in enumerate(NONSENSE))],
 )
-async def test_nonsense_is_asked_for_again(tmp_path: Path, chunk: str, before: int) -> None:
+async def test_nonsense_is_asked_for_again(chunk: str, before: int) -> None:
     """Whatever comes in place of a piece of a reply, the user gets the next whole reply, and no half of this one."""
     garbled = [*odd_provider.words("Half")[1 : 1 + before], chunk]
-    async with Provider.open(garbled, odd_provider.words(TEXT)) as server, talk(tmp_path, server.url) as assistant:
-        events = await turn(assistant, "hi")
-        assert errors(events) == ["model_retry"]
-        assert said(events) == [TEXT]
+    async with Provider.open(garbled, odd_provider.words(TEXT)) as server:
+        message, faults = await answered(server.url)
+    assert (message.text, faults) == (TEXT, ["model_retry"])
 
 
 async def test_nonsense_is_not_quoted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -72,10 +71,8 @@ async def test_lasting_nonsense_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("answer", [HEAD, CHUNKED, SIZED], ids=["close", "chunked", "sized"])
-async def test_who_hangs_up_behind_the_headers_is_asked_again(tmp_path: Path, answer: bytes) -> None:
+async def test_who_hangs_up_behind_the_headers_is_asked_again(answer: bytes) -> None:
     """A connection that is lost before the first word is a broken reply."""
-    async with Provider.open(answer, odd_provider.words(TEXT)) as server, talk(tmp_path, server.url) as assistant:
-        events = await turn(assistant, "hi")
-        assert errors(events) == ["model_retry"]
-        assert said(events) == [TEXT]
-        assert len(server.bodies) == 2
+    async with Provider.open(answer, odd_provider.words(TEXT)) as server:
+        message, faults = await answered(server.url)
+    assert (message.text, faults, len(server.bodies)) == (TEXT, ["model_retry"], 2)

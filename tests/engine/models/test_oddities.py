@@ -17,8 +17,7 @@ from agents.models.openai_chat import MOST_BYTES
 from agents.models.reply import Listener, reply
 from agents.models.streamed_reply import CUT
 from app.doors.terminal.screens import JsonLines
-from prompts import phrase
-from tests.support.endpoint_talk import TEXT, endpoint_model, errors, heard, talk, tools, turn
+from tests.support.endpoint_talk import TEXT, answered, endpoint_model, errors, talk, tools, turn
 from tests.support.loopback import listening
 from tests.support.odd_provider import HEAD, Chunk, Provider, Reply, call, delta, end, usage, words
 from tests.support.scripted_assistant import said, todos
@@ -26,6 +25,7 @@ from tests.support.simulated_time import rounds
 
 PLAN = call("plan_things", "{}", "a")
 MILK, BREAD = '{"items": ["milk"]}', '{"items": ["bread"]}'
+ADD_TODOS = {"type": "function", "function": {"name": "add_todos", "parameters": {"properties": {"items": {}}}}}
 HALVES = (slice(0, 9), slice(9, 99))
 PROMPT: list[AnyMessage] = [SystemMessage("You are kind."), HumanMessage("hi")]
 LISTENER = Listener("supervisor", lambda event: None)
@@ -87,19 +87,6 @@ async def test_a_cut_answer_is_said_to_be_cut(tmp_path: Path, reason: str, code:
         assert len(server.bodies) == 1
 
 
-async def test_a_reply_in_a_circle_stays_and_goes_on(tmp_path: Path) -> None:
-    """The shown part is the answer, a sentence below offers to go on, and the user can."""
-    circle = [delta(content="Here it is:\n"), *[delta(content="We can go to the blue house.\n")] * 300, end("stop")]
-    async with Provider.open(circle, words(TEXT)) as server, talk(tmp_path, server.url) as assistant:
-        events = await turn(assistant, "tell me a story")
-        shown = "".join(event.text for event in events if isinstance(event, Token))
-        assert (said(events), errors(events)) == ([shown], ["cut_loop"])
-        assert 90 < len(shown.splitlines()) < 110
-        assert phrase("cut_loop", "en") == next(event.text for event in events if isinstance(event, Error))
-        assert said(await turn(assistant, "go on")) == [TEXT]
-        assert heard(server.bodies[-1], "assistant") == [shown.strip()]
-
-
 async def test_the_words_of_a_refusal_are_the_answer(tmp_path: Path) -> None:
     """A refusal in its own field is said to the user, after one request."""
     refusal: list[Chunk] = [delta(role="assistant", content=None, refusal="I cannot "), delta(refusal="do that.")]
@@ -154,18 +141,18 @@ async def test_a_refusal_without_words_is_told(tmp_path: Path) -> None:
         *("null", "whole at the end", "whole beside", "no end of the connection", "restated"),
     ],
 )
-async def test_odd_ends_are_ends(tmp_path: Path, answer: Reply) -> None:
+async def test_odd_ends_are_ends(answer: Reply) -> None:
     """An answer that is complete is asked for once."""
-    async with Provider.open(answer) as server, talk(tmp_path, server.url) as assistant:
-        events = await turn(assistant, "hi")
-        assert (said(events), errors(events), len(server.bodies)) == ([TEXT], [], 1)
+    async with Provider.open(answer) as server:
+        message, faults = await answered(server.url)
+    assert (message.text, faults, len(server.bodies)) == (TEXT, [], 1)
 
 
 @pytest.mark.parametrize("pieces", [["No", "No, no", "!"], ["A", "AB"], ["a", "aa", "aaa", " b"]])
 async def test_words_that_begin_alike_are_words(pieces: list[str]) -> None:
     """Only several pieces that each begin with all words before are sure to restate them."""
     async with Provider.open([*(delta(content=piece) for piece in pieces), end("stop")]) as server:
-        assert (await reply([endpoint_model(server.url)], PROMPT, [], LISTENER)).text == "".join(pieces)
+        assert (await answered(server.url))[0].text == "".join(pieces)
 
 
 @pytest.mark.parametrize(
@@ -180,11 +167,11 @@ async def test_words_that_begin_alike_are_words(pieces: list[str]) -> None:
     ],
     ids=["words and no end", "half a piece", "an error", "an empty error", "no stream", "no end of the stream"],
 )
-async def test_what_may_lack_a_piece_is_asked_for_again(tmp_path: Path, answer: Reply) -> None:
+async def test_what_may_lack_a_piece_is_asked_for_again(answer: Reply) -> None:
     """Words in place of a piece, half of one, and a lost connection are no signs of life."""
-    async with Provider.open(answer, words(TEXT)) as server, talk(tmp_path, server.url) as assistant:
-        events = await turn(assistant, "hi")
-        assert (said(events), errors(events), len(server.bodies)) == ([TEXT], ["model_retry"], 2)
+    async with Provider.open(answer, words(TEXT)) as server:
+        message, faults = await answered(server.url)
+    assert (message.text, faults, len(server.bodies)) == (TEXT, ["model_retry"], 2)
 
 
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
@@ -227,14 +214,12 @@ async def test_what_may_lack_a_piece_is_asked_for_again(tmp_path: Path, answer: 
         *("a bracket too many", "namespace", "line break in the name", "channel", "no reason", "no end"),
     ],
 )
-@pytest.mark.needs("planner")
-async def test_odd_calls_are_calls(tmp_path: Path, wish: Reply) -> None:
+async def test_odd_calls_are_calls(wish: Reply) -> None:
     """A call does its work once, whatever stands beside it, and the user is shown no empty words."""
-    async with Provider.open(PLAN, wish, words("Noted.")) as server, talk(tmp_path, server.url) as assistant:
-        events = await turn(assistant, "put down milk")
-        assert tools(events) == [("add_todos", True)]
-        assert (said(events), errors(events)) == (["Noted."], [])
-        assert await todos(assistant) == ["milk"]
+    async with Provider.open(wish) as server:
+        message, faults = await answered(server.url, ADD_TODOS)
+    assert [(each["name"], each["args"]) for each in message.tool_calls] == [("add_todos", {"items": ["milk"]})]
+    assert (message.text.strip(), faults, len(server.bodies)) == ("", [], 1)
 
 
 @pytest.mark.parametrize(
@@ -252,30 +237,18 @@ async def test_odd_calls_are_calls(tmp_path: Path, wish: Reply) -> None:
     ],
     ids=["all number 0", "no index", "no index or id", "number 0 in turn", "one id", "one id in pieces"],
 )
-@pytest.mark.needs("planner")
-async def test_calls_are_told_apart(tmp_path: Path, wish: list[Chunk]) -> None:
+async def test_calls_are_told_apart(wish: list[Chunk]) -> None:
     """Several calls of one reply stay several, however the server numbers them."""
-    async with Provider.open(PLAN, wish, words("Noted.")) as server, talk(tmp_path, server.url) as assistant:
-        events = await turn(assistant, "put down milk and bread")
-        assert tools(events) == [("add_todos", True)] * 2
-        assert sorted(await todos(assistant)) == ["bread", "milk"]
-        last = server.bodies[-1]["messages"]
-        ids = [asked["id"] for message in last for asked in message.get("tool_calls", [])]
-        assert len(ids) == len(set(ids))
+    async with Provider.open(wish) as server:
+        message, _ = await answered(server.url, ADD_TODOS)
+    assert [each["args"] for each in message.tool_calls] == [{"items": ["milk"]}, {"items": ["bread"]}]
+    assert len({each["id"] for each in message.tool_calls}) == 2
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        f'<tool_call>{{"name": "add_todos", "arguments": {MILK}}}</tool_call>',
-        f'[TOOL_CALLS][{{"name": "add_todos", "arguments": {MILK}}}]',
-        f'```json\n{{"name": "add_todos", "parameters": {MILK}}}\n```',
-    ],
-    ids=["hermes", "mistral", "fenced"],
-)
 @pytest.mark.needs("planner")
-async def test_a_call_in_the_text_does_its_work(tmp_path: Path, text: str) -> None:
+async def test_a_call_in_the_text_does_its_work(tmp_path: Path) -> None:
     """A server without a parser leaves the call in the text: it is run once, and the user reads none of it."""
+    text = f'[TOOL_CALLS][{{"name": "add_todos", "arguments": {MILK}}}]'
     wish = [*(delta(content=letter) for letter in text), end("stop")]
     async with Provider.open(PLAN, wish, words("Noted.")) as server, talk(tmp_path, server.url) as assistant:
         events = await turn(assistant, "put down milk")

@@ -179,19 +179,6 @@ async def test_parameters_are_sent(served: LLMock) -> None:
     assert seen["generationConfig"]["maxOutputTokens"] == 7
 
 
-async def test_limits_of_ours_are_sent(served: LLMock) -> None:
-    """Without a setting, each provider gets our limits of a speaker's and an observer's reply."""
-    served.add(Reply(text="Yes.", times=None, match=Match()))
-    for model in EVERY:
-        models = make_models(model, {}, None, endpoint(model, served))
-        for role in ("planner", "observer"):
-            prompt: list[AnyMessage] = [SystemMessage("Be kind."), HumanMessage("hello")]
-            await reply(models.chain(role), prompt, [], Listener(role, lambda _: None))
-    openai, watching, anthropic, watched, google, seen = (record.body for record in served.requests)
-    assert [body["max_tokens"] for body in (openai, watching, anthropic, watched)] == [1024, 256] * 2
-    assert [body["generationConfig"]["maxOutputTokens"] for body in (google, seen)] == [1024, 256]
-
-
 async def test_calls_side_by_side_can_be_forbidden(served: LLMock) -> None:
     """`parallel_tool_calls` goes with the tools only, since a provider refuses it without them."""
     served.add(Reply(text="Yes.", times=None, match=Match()))

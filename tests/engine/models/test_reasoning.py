@@ -57,14 +57,6 @@ async def test_only_the_answer_counts(tmp_path: Path, answer: list[Chunk]) -> No
         assert SECRET not in str(await assistant.state("t")) + str(server.bodies) + str(await script_lines(assistant))
 
 
-async def test_an_observer_is_understood_behind_its_thinking() -> None:
-    """The word of an observer is what it says after its thinking."""
-    events: list[Event] = []
-    async with Provider.open(text_in("<think>switch? no</think>", "stay")) as server:
-        message = await reply([endpoint_model(server.url)], PROMPT, [], Listener("x observer", events.append))
-    assert message.text == "stay"
-
-
 @pytest.mark.parametrize("field", ["text", "reasoning_content"])
 async def test_a_limit_reached_while_thinking_is_said(tmp_path: Path, field: str) -> None:
     """The user reads that the length was used up, after a second request that had room for thinking."""

@@ -249,6 +249,8 @@ def test_thinking_is_left_out() -> None:
         (">>>all\nHello!", "Hello!"),
         ("Hello!\n<tool_response>\n{}", "Hello!"),
         ("</tool_call>", ""),
+        ("First. <think>So…</think>Second.", "First. Second."),
+        ("<think>Cut off in the mid", ""),
     ],
 )
 def test_what_only_a_prompt_has_is_left_out(text: str, shown: str) -> None:

@@ -15,11 +15,9 @@ from tests.support.endpoint_talk import (
     PLAN,
     SPEAKER,
     STREAM,
-    bodies,
     calls,
     calm,
     errors,
-    heard,
     says,
     talk,
     tools,
@@ -54,23 +52,6 @@ async def test_a_tool_never_runs_with_half_its_arguments(mock: LLMock, tmp_path:
     mock.assert_resilient()
 
 
-async def test_a_tool_call_that_is_always_cut_is_never_run(mock: LLMock, tmp_path: Path) -> None:
-    """A tool call that never arrives whole ends in an error; later it runs once."""
-    wish = calls("add_todos", items=["milk, bread and butter"])
-    mock.add(PLAN, says("What shall I put down?"))
-    async with talk(tmp_path, mock.base_url()) as assistant:
-        await turn(assistant, "something for the week")
-        mock.add(StreamFault("disconnect", after_chunks=4, times=3, match=STREAM), wish, wish, wish)
-        events = await turn(assistant, "put down milk, bread and butter")
-        assert errors(events) == ["model_retry", "model_retry", "busy"]
-        assert tools(events) == []
-        assert await todos(assistant) == []
-        mock.add(wish, says("Noted."))
-        assert said(await turn(assistant, "once more, please")) == ["Noted."]
-        assert await todos(assistant) == ["milk, bread and butter"]
-    mock.assert_resilient()
-
-
 @pytest.mark.parametrize(("times", "seen"), [(1, ["model_retry"]), (3, ["model_retry", "model_retry", "busy"])])
 async def test_arguments_that_are_not_json(mock: LLMock, tmp_path: Path, times: int, seen: list[str]) -> None:
     """A call whose arguments are no JSON is asked for again, three times at most, and never run as it is."""
@@ -88,47 +69,6 @@ async def test_arguments_that_are_not_json(mock: LLMock, tmp_path: Path, times: 
         assert said(await turn(assistant, "and now?")) == ["Here again."]
         assert await todos(assistant) == (["milk"] if times == 1 else [])
     mock.assert_resilient()
-
-
-@pytest.mark.parametrize("args", ['["milk"]', '"milk"', "null", "milk", '{"items": ["milk"'])
-async def test_arguments_that_are_no_object(tmp_path: Path, args: str) -> None:
-    """JSON that is no object is no better: the call is asked for again."""
-    plan, wish = odd_provider.call("plan_things", "{}", "a"), odd_provider.call("add_todos", '{"items": ["milk"]}', "b")
-    replies = [plan, odd_provider.call("add_todos", args, "b"), wish, odd_provider.words("Noted.")]
-    async with Provider.open(*replies) as server, talk(tmp_path, server.url) as assistant:
-        events = await turn(assistant, "put down milk")
-        assert errors(events) == ["model_retry"]
-        assert said(events) == ["Noted."]
-        assert await todos(assistant) == ["milk"]
-
-
-async def test_arguments_that_do_not_fit_are_explained_to_the_model(mock: LLMock, tmp_path: Path) -> None:
-    """The model is told what is wrong with its arguments, and tries again."""
-    mock.add(PLAN, calls("add_todos", items="milk"), calls("add_todos", items=["milk"]), says("Noted."))
-    async with talk(tmp_path, mock.base_url()) as assistant:
-        events = await turn(assistant, "put down milk")
-        assert tools(events) == [("add_todos", False), ("add_todos", True)]
-        assert errors(events) == []
-        assert said(events) == ["Noted."]
-        assert await todos(assistant) == ["milk"]
-    results = heard(bodies(mock)[2], "tool")
-    assert len(results) == 1
-    assert "items: Input should be a valid list" in results[0]
-    mock.assert_resilient(strict=True)
-
-
-async def test_an_unknown_tool_is_explained_to_the_model(mock: LLMock, tmp_path: Path) -> None:
-    """The model is told that there is no such tool and which ones there are."""
-    mock.add(calls("order_pizza", size=3), says("That I cannot do."), says("Gladly."))
-    async with talk(tmp_path, mock.base_url()) as assistant:
-        events = await turn(assistant, "a pizza, please")
-        assert tools(events) == [("order_pizza", False), ("assistant_help", True)]
-        assert said(events) == ["That I cannot do."]
-        assert said(await turn(assistant, "thanks")) == ["Gladly."]
-    results = heard(bodies(mock)[1], "tool")
-    assert "order_pizza" in results[0]
-    assert "current_time" in results[0]
-    mock.assert_resilient(strict=True)
 
 
 @pytest.mark.parametrize("call_id", [None, "call_0"])

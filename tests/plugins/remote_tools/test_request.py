@@ -7,7 +7,6 @@ import pytest
 from langgraph.prebuilt import ToolRuntime
 
 from agents.toolkit.context import Context
-from agents.toolkit.result import Refused
 from app.plugins.remote_tools.files import HttpFile
 from app.plugins.remote_tools.http import request_of
 
@@ -60,29 +59,6 @@ def target(**args: Any) -> httpx.URL:
 def test_a_value_is_one_part_of_the_path(given: str, path: str) -> None:
     """Whatever a model gives stays within the part of the path that it stands for."""
     assert target(id=given).raw_path == f"/api/items/{path}/parts?full=1".encode()
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        "",
-        ".",
-        "..",
-        "../admin",
-        "a/../../admin",
-        "..\\admin",
-        "a/b",
-        "//evil",
-        "a%2Fb",
-        "%252e%252e",
-        "a\r\nHost: evil",
-        "a\0",
-    ],
-)
-def test_a_value_that_climbs_is_refused(given: str) -> None:
-    """A value that could lead to another path, however a server reads it, is refused with words for the model."""
-    with pytest.raises(Refused, match="cannot stand in an address"):
-        target(id=given)
 
 
 def test_other_places_are_escaped_too() -> None:

@@ -40,7 +40,6 @@ from app.assistant.thread_reader import ThreadReader, facts_of
 from app.assistant.turn import Turn
 from app.assistant.turn_player import TurnPlayer
 from app.assistant.turn_queue import TurnQueue
-from app.assistant.typed_file import TypedFile
 from app.process.exit_codes import STORAGE
 from app.security.rates import HourlyCount
 from prompts import phrase
@@ -75,7 +74,7 @@ class Assistant(ThreadReader):
         player.tells_metadata = any(speaker.is_custom for speaker in speakers)
         self._turn_count = HourlyCount(player.limits.turns_per_hour)
         graph, states, memory = player.graph, player.states, player.memory
-        self.forgetting = Forgetter(graph, states, memory, self.typed, speakers, player.services)
+        self.forgetting = Forgetter(graph, states, memory, speakers, player.services)
         self.branches = Branches(
             graph, states, memory, speakers, lambda thread, user: player.context(thread, user, None)
         )
@@ -110,11 +109,6 @@ class Assistant(ThreadReader):
     def sees(self) -> bool:
         """Whether one of the supervisor's models sees pictures."""
         return any(model.sees for model in self.leading)
-
-    @property
-    def typed(self) -> TypedFile:
-        """The file of the lines that were typed at the prompt."""
-        return TypedFile.beside(self.memory.storage.path)
 
     async def play(self, turn: Turn) -> AsyncGenerator[Event, None]:
         """Take one message through the conversation and yield its events, one turn at a time per thread.

@@ -20,7 +20,6 @@ from agents.toolkit.speaker import Speakers
 from app.assistant.run import config_of
 from app.assistant.thread_states import ThreadStates
 from app.assistant.turn import REMEMBERED
-from app.assistant.typed_file import TypedFile
 
 LOG = logging.getLogger(__name__)
 
@@ -38,7 +37,6 @@ class Forgetter:
     graph: Graph
     states: ThreadStates
     memory: Memory
-    typed: TypedFile
     speakers: Speakers
     services: Services
 
@@ -60,10 +58,7 @@ class Forgetter:
 
         `keeps_people` keeps the data of people.
         """
-        try:
-            return await self.memory.forget(thread, keeps_people=keeps_people)
-        finally:
-            self.typed.forget(thread)
+        return await self.memory.forget(thread, keeps_people=keeps_people)
 
     async def part(self, thread: str, user: str) -> bool:
         """Remove a user's messages in a thread and the answers to them; False if there were none."""
@@ -78,7 +73,6 @@ class Forgetter:
             finally:
                 if is_known:
                     await self._write(thread, {**without(values, user), **await self._heard(thread, values, user)})
-        self.typed.forget(thread)
         return was_said or is_known
 
     async def person(self, user: str) -> None:

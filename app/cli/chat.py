@@ -2,6 +2,7 @@
 
 import sys
 
+from prompt_toolkit.history import InMemoryHistory
 from rich.console import Console
 from rich.text import Text
 
@@ -11,7 +12,7 @@ from app.cli.talk import RULES, TalkOptions, opened, screen_of, visit_of, with_o
 from app.composition import make_file_reader
 from app.composition.rankers import prepared
 from app.doors.terminal.live_markdown import LiveMarkdown
-from app.doors.terminal.repl import Repl, Typed
+from app.doors.terminal.repl import Repl
 from app.doors.terminal.tty import incoming_lines
 from app.doors.visit import Visit
 from app.presentation.texts import say
@@ -35,7 +36,8 @@ async def chat(talk: TalkOptions) -> int:
         screen = LiveMarkdown(console, lang)
         visit = visit_of(assistant, talk, screen, log)
         visit.reader = make_file_reader(settings, assistant)
-        repl = Repl(visit, screen, console=console, history=Typed(assistant.typed, lambda: visit.thread))
+        said = [line.text for line in await assistant.history(visit.thread, visit.owner) if line.role == "user"]
+        repl = Repl(visit, screen, console=console, history=InMemoryHistory(said))
         async with (
             assistant.ringing(repl.ring, user=visit.owner),
             prepared(assistant.speakers, direct=settings.direct_switch),

@@ -1,10 +1,8 @@
 """An assistant for the doors that plays the events of a test: turn in, events out."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 
@@ -16,7 +14,6 @@ from agents.memory.inbox import ThreadInfo, TranscriptLine
 from agents.memory.preferences import Preferences
 from agents.toolkit.services import Services
 from app.assistant import Assistant, Turn
-from app.assistant.typed_file import TypedFile
 
 T = TypeVar("T")
 AT_MS = 1_760_000_000_000
@@ -76,8 +73,6 @@ class StandIn:
         self.dialog: str | None = None
         self.dialogs: Mapping[str, str] = {}
         """The dialogs to which the user can go, with their descriptions."""
-        self.typed = TypedFile(Path(os.devnull))
-        """The REPL's file of typed lines."""
         self.forgetting = StandInForgetting(self.lines)
         self.services = Services()
         self.greets_with = ""

@@ -4,8 +4,7 @@ import asyncio
 import signal
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass
 
 from prompt_toolkit import PromptSession
@@ -25,7 +24,6 @@ from agents.language.text.clean import clean
 from agents.memory.inbox import SILENCE
 from agents.toolkit.questions.options import naming
 from app.assistant.clocks import Ring
-from app.assistant.typed_file import TypedFile
 from app.doors import slash_commands
 from app.doors.terminal.door import with_files
 from app.doors.terminal.live_markdown import LiveMarkdown
@@ -274,33 +272,3 @@ class Completions(Completer):
         for text, about in choices.items():
             if text.casefold().startswith(argument.casefold()):
                 yield Completion(text, start_position=-len(argument), display_meta=about)
-
-
-class Typed(History):
-    """The history of the prompt: the entries of all threads and visits, the latest first."""
-
-    def __init__(self, file: TypedFile, thread: Callable[[], str]) -> None:
-        super().__init__()
-        self._file = file
-        self._thread = thread
-
-    async def load(self) -> AsyncGenerator[str, None]:
-        """Yield the entries, the latest first: anew each time, since another visit may add or forget some."""
-        for text in self.load_history_strings():
-            yield text
-
-    def get_strings(self) -> list[str]:
-        """Return the entries, the oldest first."""
-        return [*self.load_history_strings()][::-1]
-
-    def load_history_strings(self) -> Iterable[str]:
-        """Return the entries, the latest first; none if the file cannot be read."""
-        # A prompt works even if its history cannot be read or kept.
-        with suppress(OSError):
-            return reversed(self._file.texts())
-        return []
-
-    def store_string(self, string: str) -> None:
-        """Keep an entry that is not too long."""
-        with suppress(OSError):
-            self._file.add(self._thread(), string)

@@ -4,6 +4,7 @@ import errno
 import io
 import os
 import sqlite3
+import stat
 from contextlib import closing
 from pathlib import Path
 
@@ -121,3 +122,14 @@ def test_what_was_said_needs_no_model(home: Path, monkeypatch: pytest.MonkeyPatc
     capsys.readouterr()
     assert main(["ask", "hello"]) == 2
     assert "OPENAI_API_KEY" in capsys.readouterr().err
+
+
+@pytest.mark.needs("standin")
+def test_forget_leaves_no_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`forget` leaves none of the thread's words in the folder, and only the owner may read what is there."""
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/talk.db")
+    monkeypatch.setenv("LLM_MODEL", "local:rules")
+    assert main(["ask", "pomegranate", "--thread", "mine"]) == 0
+    assert main(["forget", "--thread", "mine"]) == 0
+    assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {0o600}
+    assert not any(b"pomegranate" in file.read_bytes() for file in tmp_path.iterdir())

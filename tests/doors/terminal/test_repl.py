@@ -1,9 +1,8 @@
 """The REPL: keys in, a conversation out."""
 
 import re
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from io import StringIO
-from pathlib import Path
 
 import pytest
 from prompt_toolkit.completion import CompleteEvent
@@ -14,8 +13,7 @@ from prompt_toolkit.output import DummyOutput
 from rich.console import Console
 
 from agents.events import Interrupt, Message
-from app.assistant.typed_file import TypedFile
-from app.doors.terminal.repl import Completions, Typed
+from app.doors.terminal.repl import Completions
 from app.doors.visit import Visit
 from app.testing import Chat
 from app.testing.script import Call
@@ -42,7 +40,7 @@ async def talk(
     keys: PipeInput,
     *typed: str,
     dialogs: Sequence[str] = ("profile",),
-    history: Typed | None = None,
+    history: InMemoryHistory | None = None,
 ) -> tuple[str, Visit]:
     """Type these keys at the REPL, one after the other; return what was shown, and the visit."""
     screen = StringIO()
@@ -97,27 +95,10 @@ async def test_ctrl_c_clears_the_line_and_twice_leaves(keys: PipeInput) -> None:
     assert "See you" in shown
 
 
-class Reminded(Typed):
-    """The history of somebody who types each text when a prompt knows what was typed before."""
-
-    def __init__(self, file: TypedFile, keys: PipeInput, *texts: str) -> None:
-        super().__init__(file, lambda: "me")
-        self._keys, self._texts = keys, [*texts]
-
-    async def load(self) -> AsyncGenerator[str, None]:
-        """Yield the entries, and type."""
-        async for text in super().load():
-            yield text
-        self._keys.send_text(self._texts.pop(0) if self._texts else "")
-
-
-async def test_what_was_typed_comes_back_in_the_next_visit(keys: PipeInput, tmp_path: Path) -> None:
-    """The arrow up brings back messages and commands of earlier visits, several lines at once."""
-    history = Typed(TypedFile(tmp_path / "typed"), lambda: "me")
-    await talk(StandIn(says("Ok"), lines=SAID), keys, "one", ALT_ENTER, "two" + ENTER, CTRL_D, history=history)
-    later = Reminded(TypedFile(tmp_path / "typed"), keys, "/state" + ENTER, UP + UP + UP + ENTER + CTRL_D)
+async def test_what_was_said_comes_back_at_the_prompt(keys: PipeInput) -> None:
+    """The arrow up brings back the messages of earlier visits, several lines at once."""
     stand_in = StandIn(says("Fine"), lines=SAID)
-    await talk(stand_in, keys, history=later)
+    await talk(stand_in, keys, UP + ENTER, CTRL_D, history=InMemoryHistory(["one\ntwo"]))
     assert [turn.text for turn in stand_in.heard] == ["one\ntwo"]
 
 

@@ -16,7 +16,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.base import Checkpoint
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from agents.memory.packing import Packing, deflated, inflated
+from agents.memory.packing import deflated, inflated
 
 BLOCK, MOST_BLOCKS = 8, 4_000
 """Messages of a full block, and blocks that are remembered; a single message is one, too."""
@@ -103,24 +103,6 @@ class HistoryBlocks:
             forgotten = self._by_messages.pop(next(iter(self._by_messages)))
             self._by_digest.pop(forgotten.digest, None)
         return block
-
-
-class FileSerializer(Packing):
-    """Reads checkpoints of our file for LangGraph's own savers, which know no blocks (`AsyncSqliteSaver(…, serde=…)`).
-
-    `block_of` returns a packed block by its digest, as the table `blocks` has it; None if it is not there.
-    """
-
-    def __init__(self, block_of: Callable[[bytes], bytes | None]) -> None:
-        super().__init__()
-        self._block_of, self._packing = block_of, Packing()
-
-    def loads_typed(self, data: tuple[str, bytes]) -> object:
-        """Return the value of a kind and bytes. Raises any error if they are broken."""
-        kind, packed = data
-        # Checkpoints of older versions have the packed blocks in place of their digests.
-        blocks = [self._block_of(each) or each for each in references(kind, packed)]
-        return HistoryBlocks(self._packing).unpack(kind, packed, blocks, self._packing)
 
 
 def _digest(packed: bytes) -> bytes:

@@ -5,7 +5,7 @@ import codecs
 import os
 import termios
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import contextmanager
 from itertools import takewhile
 from math import ceil
 from typing import TextIO
@@ -74,24 +74,6 @@ def silent_keys(stream: TextIO, flags: int = termios.ECHO) -> Iterator[None]:
         yield
     finally:
         termios.tcsetattr(stream, termios.TCSANOW, before)
-
-
-@asynccontextmanager
-async def pressed_keys(stream: TextIO) -> AsyncIterator[asyncio.Event]:
-    """Set the event at each key during the block, without an echo; Ctrl-C still interrupts. No terminal, no keys."""
-    key, loop = asyncio.Event(), asyncio.get_running_loop()
-
-    def read() -> None:
-        os.read(stream.fileno(), 1024)
-        key.set()
-
-    with silent_keys(stream, termios.ECHO | termios.ICANON):
-        if stream.isatty():
-            loop.add_reader(stream, read)
-        try:
-            yield key
-        finally:
-            loop.remove_reader(stream)
 
 
 async def incoming_lines(stream: TextIO) -> AsyncIterator[str]:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 
 from markdown_it import MarkdownIt
 from rich import box
-from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.markdown import Markdown
 from rich.measure import Measurement
@@ -14,7 +13,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from agents.events import Interrupt
-from agents.events.views import CardList, Document, Entry, Link, Notice, Player, View
+from agents.events.views import CardList, Document, Entry, Link, Notice, View
 from agents.events.views import Table as TableView
 from agents.language.text.clean import clean
 from agents.state.citations import Citation
@@ -28,8 +27,6 @@ LEVELS = {"info": ("i", "cyan"), "warning": ("!", "yellow"), "error": ("!", "red
 UNBOUNDED = 10_000
 DASH = "-"
 """The sign in place of a line's number."""
-BAR = 24
-"""Columns of a player's bar."""
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
 
 
@@ -46,8 +43,6 @@ def drawn(view: View) -> list[RenderableType]:
             return [Text(f"{sign} {clean(message)}", colour)]
         case Link(title=title, url=url):
             return [*_title(title), _address(url)]
-        case Player():
-            return [Bar(view)]
         case Document(title=title, content=content) if title.endswith(".md"):
             return [*_title(title), markdown(content)]
         case Document(title=title, content=content):
@@ -120,23 +115,6 @@ class Grid:
         needed = Measurement.get(console, options.update(max_width=UNBOUNDED), table).minimum
         lines = [Text(clean(line)) for _, line in self._view.lines()]
         yield table if needed <= options.max_width else _numbered(zip(places, lines, strict=True))
-
-
-class Bar:
-    """A player in one line, with a bar for the progress of the piece."""
-
-    def __init__(self, view: Player) -> None:
-        self._line = one_line(view.text(), LONGEST_LABEL)
-        self._done = None
-        if view.position is not None and view.duration:
-            self._done = round(BAR * min(max(view.position, 0) / view.duration, 1))
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Draw the player in the available width; a narrow one leaves the bar out, then the end of the line."""
-        if self._done is None or cell_len(self._line) + BAR >= options.max_width:
-            yield Text(self._line, no_wrap=True, overflow="crop")
-        else:
-            yield Text.assemble(self._line, " ", ("━" * self._done, "cyan"), ("─" * (BAR - self._done), "dim"))
 
 
 def _title(text: str) -> list[RenderableType]:

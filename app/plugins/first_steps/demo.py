@@ -1,10 +1,15 @@
 """`demo`: play a conversation that shows the assistant's abilities; only the user's words are prepared."""
 
 import asyncio
+import os
 import sys
 import tempfile
+import termios
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from rich.console import Console
 from rich.text import Text
@@ -15,7 +20,7 @@ from app.composition import open_assistant
 from app.doors.terminal.door import TerminalDoor
 from app.doors.terminal.live_markdown import LiveMarkdown
 from app.doors.terminal.trace_tree import TraceTree
-from app.doors.terminal.tty import pressed_keys
+from app.doors.terminal.tty import silent_keys
 from app.doors.visit import Screen, Visit
 from app.process.exit_codes import INTERRUPTED, WAITING
 from app.process.logs import log_on_stderr
@@ -52,6 +57,24 @@ async def demo(lang: str | None, *, is_traced: bool, fast: bool) -> int:
     if not code:
         console.print(Text(play["closing"], "dim"))
     return code
+
+
+@asynccontextmanager
+async def pressed_keys(stream: TextIO) -> AsyncIterator[asyncio.Event]:
+    """Set the event at each key during the block, without an echo; Ctrl-C still interrupts. No terminal, no keys."""
+    key, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def read() -> None:
+        os.read(stream.fileno(), 1024)
+        key.set()
+
+    with silent_keys(stream, termios.ECHO | termios.ICANON):
+        if stream.isatty():
+            loop.add_reader(stream, read)
+        try:
+            yield key
+        finally:
+            loop.remove_reader(stream)
 
 
 @dataclass

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from app.doors.terminal.tty import pressed_keys
 from app.plugins.first_steps import demo
 from prompts import languages, table
 from tests.support.places import ROOT
@@ -71,7 +70,7 @@ async def test_the_demo_can_be_hurried() -> None:
     """A key ends the wait at once, and one that was pressed before the wait does not."""
     master, slave = pty.openpty()
     with os.fdopen(slave, "r") as terminal:
-        async with pressed_keys(terminal) as key, asyncio.timeout(60):
+        async with demo.pressed_keys(terminal) as key, asyncio.timeout(60):
             pause = demo._Pause(0.02, key)
             os.write(master, b" ")
             await pause.wait(600)

@@ -1,14 +1,29 @@
 """The file is LangGraph's: its own saver reads it, with our serializer."""
 
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 
 import pytest
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from agents.memory.history_blocks import BLOCK, FileSerializer
+from agents.memory.history_blocks import BLOCK, HistoryBlocks, references
+from agents.memory.packing import Packing
 from app.assistant.run import config_of
 from app.testing import Chat
+
+
+class FileSerializer(Packing):
+    """Reads the checkpoints of our file, whose blocks of messages stand in a table of ours."""
+
+    def __init__(self, blocks: Mapping[bytes, bytes]) -> None:
+        super().__init__()
+        self._blocks, self._packing = blocks, Packing()
+
+    def loads_typed(self, data: tuple[str, bytes]) -> object:
+        """Return the value of a kind and bytes."""
+        blocks = [self._blocks[digest] for digest in references(*data)]
+        return HistoryBlocks(self._packing).unpack(*data, blocks, self._packing)
 
 
 @pytest.mark.sqlite
@@ -24,7 +39,7 @@ async def test_the_stock_saver_reads_the_latest_state_of_every_thread(chat: Chat
         blocks = dict(database.execute("SELECT digest, value FROM blocks").fetchall())
     assert blocks
     async with AsyncSqliteSaver.from_conn_string(str(chat.path)) as stock:
-        stock.serde = FileSerializer(blocks.get)
+        stock.serde = FileSerializer(blocks)
         for thread in turns:
             stored = await stock.aget_tuple(config_of(thread))
             assert stored is not None

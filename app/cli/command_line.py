@@ -32,7 +32,7 @@ MODULES: Mapping[str, Sequence[str]] = {
     "chat": ("chat",),
     "talk": ("ask", "resume"),
     "records": ("threads", "history", "notes"),
-    "threads": ("state", "export", "back", "forget", "import", "system-messages"),
+    "threads": ("state", "export", "forget", "import"),
     "installation": ("graph", "check"),
     "migration": ("migrate", "compact"),
     "serve": ("serve",),

@@ -3,20 +3,15 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
-from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 import typer
 from typer.main import get_command
 
 from agents.command_line import name_given
-from agents.errors import UsageError
 from agents.language.text.clean import clean
-from agents.sources.documents.files import Unreadable, contents
 from prompts import FALLBACK, languages
 
-LARGEST_GIVEN = 1_000_000
-"""The most bytes of a file that a command reads whole."""
 DEFAULT_THREAD = "me"
 
 
@@ -66,11 +61,3 @@ def results_alone() -> Iterator[TextIO]:
     results = sys.stdout
     with redirect_stdout(sys.stderr):
         yield results
-
-
-def given_text(file: Path) -> str:
-    """Return the text of a person's file. Raises UsageError: it is no ordinary file, or cannot be read."""
-    try:
-        return contents(file, LARGEST_GIVEN).decode("utf-8")
-    except (Unreadable, UnicodeError) as fault:
-        raise UsageError(f"{file}: {fault}") from None

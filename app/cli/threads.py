@@ -1,9 +1,8 @@
-"""Commands on a thread: `state`, `system-messages`, `back`, `forget`, `export` and `import`."""
+"""Commands on a thread: `state`, `forget`, `export` and `import`."""
 
 import asyncio
 import json
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,16 +14,15 @@ from agents.conversation.forgetting import worded
 from agents.errors import Undeleted, UsageError
 from agents.language.text.clean import clean, safe_json
 from agents.memory.forgettings import NOT_ALL
-from agents.memory.inbox import TOLD
 from agents.sources.documents.files import Unreadable
 from agents.sources.documents.files import contents as contents_of_file
 from app.assistant import Assistant
 from app.assistant.run import config_of
 from app.assistant.short_term_memory import ExportedThread, contents
-from app.assistant.system_messages import LONGEST, MOST, SystemMessages
-from app.cli.invocation import OptionalThread, Thread, given_text, results_alone, tell
+from app.assistant.system_messages import SystemMessages
+from app.cli.invocation import OptionalThread, Thread, results_alone, tell
 from app.composition import check_reach, open_assistant, plugins_found
-from app.presentation.listing import conversation_markdown, history_lines, state_lines
+from app.presentation.listing import conversation_markdown, state_lines
 from app.presentation.texts import say
 from app.process.exit_codes import FAILED
 from app.security.audit import deed, login
@@ -32,7 +30,6 @@ from app.settings import Settings, read_settings
 
 LARGEST_EXPORT = 100_000_000
 """The most bytes of an imported file."""
-TurnNumber = Annotated[int, typer.Option(metavar="K", help="As `history --json` numbers them.")]
 
 
 async def state(thread: Thread) -> CommandResult:
@@ -44,52 +41,6 @@ async def state(thread: Thread) -> CommandResult:
         prompt = "\n\n".join([prompt, *(await SystemMessages.of(assistant.memory.store, thread)).texts])
     result = {**facts, "config": config_of(thread), "prompt": prompt}
     return CommandResult(result, [*state_lines(facts), "", prompt])
-
-
-async def back(thread: Thread, turn: TurnNumber) -> CommandResult:
-    """Go back to the end of an earlier turn; what was done stays done."""
-    settings = read_settings()
-    async with open_assistant(settings, remote=False) as assistant:
-        facts = await _state(assistant, thread, settings.app_lang)
-        lang = facts.get("lang") or settings.app_lang
-        turns = sorted(await assistant.kept_turns(thread))
-        if turn not in turns:
-            raise UsageError(say("no_turn", lang, turn=turn, known=", ".join(map(str, turns))))
-        async with deed(assistant.services, login(), "back", thread):
-            notice = await assistant.go_back(thread, turn, say("gone_back", lang, turn=turn))
-        lines = [
-            line
-            for line in await assistant.history(thread)
-            if line.turn == turn and line.metadata.get("source") not in TOLD
-        ]
-    result = {"thread": thread, "turn": turn, "left": facts["turn"], "text": notice.text}
-    return CommandResult(result, [*history_lines(lines, lang), "", notice.text])
-
-
-Messages = Annotated[str | None, typer.Option("--set", metavar="FILE|-", help="JSON as `--json` prints it.")]
-
-
-async def system_messages(thread: Thread, messages: Messages = None) -> CommandResult:
-    """Show, or set, what you tell every speaker of a thread.
-
-    Raises:
-        UsageError: there is no such file, or it is not written so.
-    """
-    async with open_assistant(read_settings(), remote=False, reads=messages is None) as assistant:
-        store = assistant.memory.store
-        if messages is not None:
-            read = sys.stdin.read if messages == "-" else partial(given_text, Path(messages))
-            try:
-                set_now = SystemMessages.model_validate_json(await asyncio.to_thread(read))
-            except UsageError:
-                raise
-            except ValueError:
-                form = '{"system_messages": [{"content": "…"}]}'
-                raise UsageError(f"--set: write {form}, at most {MOST} of {LONGEST} characters each") from None
-            async with deed(assistant.services, login(), "system_messages", thread):
-                await set_now.save(store, thread)
-        messages_now = await SystemMessages.of(store, thread)
-    return CommandResult(messages_now.model_dump(), messages_now.texts)
 
 
 async def _state(assistant: Assistant, thread: str, lang: str) -> dict[str, Any]:

@@ -11,13 +11,14 @@ from agents.command_line import CommandResult
 from agents.errors import ConfigError, UsageError
 from agents.memory import PREFIX
 from agents.memory.backend import Backend
-from app.cli.invocation import given_text
+from agents.sources.documents.files import Unreadable, contents
 from app.cli.migration import To, copy_to
 from app.databases import backend_of
 from app.plugins.encryption.encrypted_file import NOT_BY_KEY, EncryptedFile, EncryptionSettings, change_key, read_key
 from app.settings import read, read_settings
 from prompts import sentence
 
+LARGEST_KEY_FILE = 1_000_000  # Bytes.
 NOT_ENCRYPTED = (
     "The database is encrypted, and its copy would not be: whoever can read the copy could read every text."
     " Give a file a key with --to-key, or agree with --readable."
@@ -27,10 +28,8 @@ NOT_ENCRYPTED = (
 def _key_in(file: str) -> SecretStr:
     """Return the key in a file. Raises BadParameter."""
     try:
-        return read_key(sys.stdin.read() if file == "-" else given_text(Path(file)))
-    except UsageError as fault:
-        raise typer.BadParameter(str(fault)) from None
-    except ValueError as wrong:
+        return read_key(sys.stdin.read() if file == "-" else contents(Path(file), LARGEST_KEY_FILE).decode("utf-8"))
+    except (Unreadable, ValueError) as wrong:
         raise typer.BadParameter(f"{file}: {wrong}") from None
 
 

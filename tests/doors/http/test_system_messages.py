@@ -1,8 +1,6 @@
 """An operator's messages to every speaker of a thread, set and changed while the thread runs."""
 
-import io
-import json
-import os
+import asyncio
 from pathlib import Path
 
 import httpx
@@ -11,6 +9,8 @@ import pytest
 from app.assistant import Assistant
 from app.assistant.system_messages import LONGEST, MOST, SystemMessages
 from app.cli import command_line
+from app.composition import open_assistant
+from app.settings import read_settings
 from app.testing.script import Call, Script
 from tests.support.http_door import KEYS, OPERATOR, SHOP, by, events_of, served
 from tests.support.scripted_assistant import ROLES, Gate, stage
@@ -25,7 +25,7 @@ def told(*texts: str) -> dict[str, list[dict[str, str]]]:
 
 
 async def prepare(assistant: Assistant) -> None:
-    """Set them before anything is said, as `python -m app system-messages` does."""
+    """Set them before anything is said."""
     await SystemMessages.model_validate(told(POLITE)).save(assistant.memory.store, "ann")
 
 
@@ -113,23 +113,19 @@ async def test_their_bounds(client: httpx.AsyncClient, assistant: Assistant, bod
 
 
 @pytest.mark.needs("standin")
-def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """An operator sets them from a file or standard input, and reads them back, alone and in the prompt."""
+def test_the_state_of_a_thread_tells_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`python -m app state` shows the whole prompt, with what the operator tells every speaker."""
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path / 'command.db'}")
-    (file := tmp_path / "messages.json").write_text(json.dumps(told(POLITE)))
-    command = ["system-messages", "--thread", "ann"]
-    assert command_line.main([*command, "--set", str(file)]) == 0
-    monkeypatch.setattr("sys.stdin", io.StringIO("{}"))
-    assert command_line.main(["system-messages", "--thread", "bob", "--set", "-"]) == 0
-    assert command_line.main([*command, "--json"]) == 0
-    assert SystemMessages.model_validate_json(capsys.readouterr().out.splitlines()[-1]).texts == [POLITE]
     monkeypatch.setenv("LLM_MODEL", "local:rules")
     assert command_line.main(["ask", "hello", "--thread", "ann"]) == 0
+
+    async def set_messages() -> None:
+        async with open_assistant(read_settings(), remote=False) as assistant:
+            await prepare(assistant)
+
+    asyncio.run(set_messages())
     capsys.readouterr()
     assert command_line.main(["state", "--thread", "ann"]) == 0
     assert capsys.readouterr().out.rstrip().endswith(POLITE)
-    file.write_text("[]")
-    os.mkfifo(tmp_path / "pipe")
-    names = (str(file), str(tmp_path / "none"), str(tmp_path / "pipe"))
-    assert [command_line.main([*command, "--set", name]) for name in names] == [2, 2, 2]
-    assert len(capsys.readouterr().err.splitlines()) == 3

@@ -15,12 +15,9 @@ def test_commands_that_change_something_are_listed(home: Path, capsys: pytest.Ca
     """Listed as lines and as JSON, what failed too; commands that only look are not."""
     assert command_line.main(["audit"]) == 0
     assert capsys.readouterr().out.strip() == sentence("audit/phrases", "no_deeds", "en")
-    messages = home / "messages.json"
-    messages.write_text('{"system_messages": [{"content": "nobody may read this"}]}', "utf-8")
     for command in (
-        ["ask", "hello", "--thread", "ann"],
+        ["ask", "nobody may read this", "--thread", "ann"],
         ["state", "--thread", "ann"],
-        ["system-messages", "--thread", "ann", "--set", str(messages)],
         ["forget", "--thread", "ann", "--yes"],
         ["forget", "--thread", "nobody", "--yes"],
     ):
@@ -28,9 +25,9 @@ def test_commands_that_change_something_are_listed(home: Path, capsys: pytest.Ca
     capsys.readouterr()
     assert command_line.main(["audit", "--json"]) == 0
     printed = capsys.readouterr().out
-    done = [("system_messages", "ann", "done"), ("forget", "ann", "done"), ("forget", "nobody", "failed")]
+    done = [("forget", "ann", "done"), ("forget", "nobody", "failed")]
     assert [(deed["what"], deed["thread"], deed["outcome"]) for deed in json.loads(printed)] == done
     assert {deed["who"] for deed in json.loads(printed)} == {f"cli:{getpass.getuser()}"}
     assert "nobody may read this" not in printed
     assert command_line.main(["audit"]) == 0
-    assert capsys.readouterr().out.splitlines()[2].split()[-4:] == ["forget", "ann", "-", "done"]
+    assert capsys.readouterr().out.splitlines()[1].split()[-4:] == ["forget", "ann", "-", "done"]

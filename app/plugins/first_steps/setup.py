@@ -18,9 +18,10 @@ from agents.models.factory import DEFAULT, KEYS, Parameters
 from agents.models.finish_reason import is_known
 from app.composition import discover, plugins_found
 from app.composition.windows import address_of, facts_of, fitting
+from app.plugins.first_steps.env_file import write_env
 from app.plugins.first_steps.model_servers import PLACES, ModelServer, ModelVerdict, models_of, servers_here, verdict
 from app.process.exit_codes import FAILED, TROUBLE
-from app.process.files import read_env, write_env
+from app.process.files import read_env
 from app.settings import Settings, read_settings
 from prompts import sentence
 

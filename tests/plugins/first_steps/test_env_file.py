@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from dotenv import dotenv_values
 
-from app.process.files import read_env, write_env
+from app.plugins.first_steps.env_file import write_env
+from app.process.files import read_env
 
 
 @pytest.mark.parametrize("value", ["plain-1.0:x", "with space", "it's", 'say "x"', "a#b", "back\\slash", "", "ключ"])

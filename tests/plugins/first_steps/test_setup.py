@@ -20,8 +20,9 @@ from agents.models.factory import FORMS
 from agents.plugin import Plugin
 from app.cli.command_line import main
 from app.composition import dialogs_of
+from app.plugins.first_steps.env_file import write_env
 from app.plugins.first_steps.setup import set_up_model
-from app.process.files import read_env, write_env
+from app.process.files import read_env
 from app.settings import Settings, read, read_settings
 from dialogs import Dialog
 from tests.support.endpoint_talk import calm
@@ -404,7 +405,7 @@ async def test_a_folder_that_cannot_be_written_to(home: Path, monkeypatch: pytes
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("app.process.files.replace_file", refuse)
+    monkeypatch.setattr("app.plugins.first_steps.env_file.replace_file", refuse)
     async with Server().open() as server:
         with pytest.raises(ConfigError, match=r"\.env: Permission denied"):
             await run(model="tiny", base_url=server.url, yes=True)

@@ -106,7 +106,7 @@ plugin = Plugin(
     tools=tools,
     commands=[SlashCommand(name="person", run=person, description=partial(sentence, "seat/phrases", "command"))],
     command_line="app.plugins.seat.command",
-    routes=("app.plugins.seat.paths", "app.plugins.seat.page"),
+    routes=("app.plugins.seat.page",),
     notices=moved,
     forget=forget,
     around_turn=held,

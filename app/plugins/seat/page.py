@@ -20,11 +20,11 @@ from app.doors.http.pages.guard import LASTS, Language, PageRoute, Visiting, lin
 from app.doors.http.pages.markup import draw as draw_of_page
 from app.doors.http.pages.markup import make_draw
 from app.doors.http.pages.paths import VERSION, NewId, Sent
-from app.plugins.seat.paths import person
 from app.plugins.seat.place import Operator as Person
 from app.plugins.seat.place import Seat
 from app.plugins.seat.seats import LONGEST_NAME, Seats, named, take_seat
 from app.presentation.listing import first_line
+from app.security.api_keys import Key
 from prompts import sentence
 
 MOST_LINES = 200
@@ -67,6 +67,16 @@ class SeatRoute(PageRoute):
 
 
 router = new_router(SeatRoute, SEAT)
+
+
+UNNAMED = "operator"
+"""The name of a person who gives none, and whose key has none."""
+
+
+def person(key: Key, name: str | None = None) -> Person:
+    """Return the operator: the key's name or, where several people share a key, the given name."""
+    id = f"key {key.name}"
+    return Person(name or key.name or UNNAMED, id if name in (None, key.name) else f"{id}: {name}")
 
 
 def _operator(request: Request, visitor: Visiting) -> Person:

@@ -40,14 +40,6 @@ NEEDED = {
 }
 """The scope that each path wants."""
 OF_PLUGINS = {
-    "seat": {
-        "GET /seats": "operate",
-        "PUT /threads/{thread}/seat": "operate",
-        "DELETE /threads/{thread}/seat": "operate",
-        "POST /threads/{thread}/seat/messages": "operate",
-        "POST /threads/{thread}/call": "talk",
-        "DELETE /threads/{thread}/call": "talk",
-    },
     "agui": {"POST /agui": "talk"},
     "openai_api": {
         "GET /v1/models": "talk",

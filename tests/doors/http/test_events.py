@@ -106,9 +106,9 @@ async def test_a_person_and_an_end(assistant: Assistant, script: Script) -> None
     async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
         await client.post(TURNS, json={"text": "hi"}, headers=by(SHOP))
         async with listening(client, **by(SHOP)) as events:
-            await client.put("/threads/shop:ann/seat", json={}, headers=by(OPERATOR))
-            await client.post("/threads/shop:ann/seat/messages", json={"text": "I am here."}, headers=by(OPERATOR))
-            taken = sentence("seat/phrases", "taken", "en", name="ops")
+            await takeover.take(assistant, "shop:ann")
+            await takeover.say(assistant, "shop:ann", "I am here.")
+            taken = sentence("seat/phrases", "taken", "en", name="Anna")
             assert await next_of(events, 2) == [f"message {taken}", "message I am here."]
             await client.delete("/threads/ann", headers=by(SHOP))
             assert [event async for event in events] == []

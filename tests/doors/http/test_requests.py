@@ -25,7 +25,6 @@ BEGIN = ("POST /threads/{thread}/turns", "GET /threads/{thread}/events")
 BODIES: dict[str, object] = {
     "/answers": {"choose": "1"},
     "/say": {"text": "hi"},
-    "/seat/messages": {"text": "hi"},
     "/system_messages": {"system_messages": []},
 }
 """Bodies of those paths that want one."""

@@ -1,6 +1,7 @@
 """The graph for a test, compiled once for all tests that have the same speakers."""
 
 import copy
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
@@ -187,8 +188,10 @@ def build_once(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("app.extensions.shipped", cache(shipped))
     for place in ("prompts", "app.presentation.text_files"):
         patch.setattr(f"{place}.read_toml", parsed)
-    for package in ("dialogs", "observers", "app.extensions"):
-        patch.setattr(f"{package}.load_each", loaded_once(load_each))
+    loading = loaded_once(load_each)
+    for module in [*sys.modules.values()]:
+        if vars(module).get("load_each") is load_each and module.__name__ != __name__:
+            patch.setattr(module, "load_each", loading)
     patch.setattr("app.composition.trained_gate", cache(trained_gate))
     patch.setattr("app.composition.build_graph", built_once)
     patch.setattr("app.testing.build_graph", built_once)

@@ -51,20 +51,24 @@ async def begun(chat: Chat) -> None:
     await chat.says("note milk for me")
 
 
-@pytest.mark.parametrize(("store", "listing"), STORED.values(), ids=STORED)
+SAID: dict[str, tuple[list[Call | str], str, bool]] = {
+    "at once": ([Call("read_page")], "keep what the page says for me", True),
+    "a turn later": ([Call("read_page"), "It says something."], "keep what that page says for me", True),
+    "typed by the user": ([Call("read_page")], f"read the page, and then keep this for me: {ORDER}", False),
+}
+
+
 @pytest.mark.parametrize(
-    ("before", "said", "is_foreign"),
+    ("kind", "way"),
     [
-        ([Call("read_page")], "keep what the page says for me", True),
-        ([Call("read_page"), "It says something."], "keep what that page says for me", True),
-        ([Call("read_page")], f"read the page, and then keep this for me: {ORDER}", False),
+        *((kind, "at once") for kind in STORED),
+        ("a to-do", "a turn later"),
+        *((kind, "typed by the user") for kind in ("a to-do", "a note", "a reminder")),
     ],
-    ids=["at once", "a turn later", "typed by the user"],
 )
-async def test_what_is_stored_keeps_its_origin(
-    friday: Chat, store: Call, listing: Call, before: list[Call | str], said: str, is_foreign: bool
-) -> None:
+async def test_what_is_stored_keeps_its_origin(friday: Chat, kind: str, way: str) -> None:
     """A write behind the listing of what a page said is asked about, and none behind the user's own words."""
+    (store, listing), (before, said, is_foreign) = STORED[kind], SAID[way]
     await begun(friday)
     turns = len(before) == 2
     friday.expects(planner=[*before, store, "Kept."], observer=["stay"] * (1 + turns))

@@ -10,7 +10,6 @@ from agents.events import Images, Message, SearchStep, Sources, Token, ToolEnd
 from app.assistant import Turn
 from app.testing import Chat, told
 from app.testing.script import Call
-from dialogs.research.composites import Bounded, FirstOf, Together
 from dialogs.research.retrievers import Image
 from dialogs.research.services import Retrievers
 from tests.dialogs.research.library import Library, page
@@ -199,22 +198,6 @@ async def test_a_source_that_fails_is_named_and_the_others_answer(chat: Chat, li
     assert "There is no source atlantis" in unknown.object
     assert "- library: library (en)\n- broken: broken (en)" in unknown.object
     assert "broken failed: it answers with 503" in steps[1].detail
-
-
-async def test_a_slow_source_is_cut_off_and_an_empty_one_replaced(chat: Chat, library: Library) -> None:
-    """The others of a composite answer; a source cut off is named, and one without results counts as failing."""
-    stuck = Library([HATS], name="stuck", gates={"city": asyncio.Event()})
-    both = Together("both", [Bounded(stuck, 0.05), library])
-    instead = FirstOf("instead", [Library(name="empty"), library])
-    chat.services = [Retrievers({both.name: both, instead.name: instead})]
-    chat.expects(
-        supervisor=[Call("look_things_up")],
-        research=[search("city"), search("city", sources=["instead"]), "Peter [source=[0]]."],
-    )
-    await chat.says("Who built it?")
-    steps = [event.detail for event in chat.events if isinstance(event, SearchStep)]
-    assert steps[:2] == ["both", "1 documents for 1 queries; stuck failed: stuck: no answer within 0.05 seconds"]
-    assert numbers(chat) == [[0], [0]]
 
 
 async def test_a_source_is_chosen_by_the_words_of_the_query(chat: Chat, library: Library) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agents.events import Images, Message, SearchStep, Sources, ToolEnd
+from agents.events import Images, SearchStep, ToolEnd
 from agents.sources.web.fetcher import Download
 from agents.toolkit.services import Services
 from app.testing import Chat
@@ -20,7 +20,6 @@ from tests.support.simulated_time import advance
 
 SHIP = {"url": "https://ships.example/tall", "title": "Tall ship", "content": "A tall ship is a large sailing vessel."}
 EMPTY = Answer({"results": []})
-DOWN = Answer(status=503)
 SLOW = Answer({"results": []}, comes_after=20)
 
 
@@ -63,37 +62,6 @@ def texts(end: ToolEnd) -> Sequence[Any]:
     return [each["text"] for result in json.loads(end.object)["results"] for each in result["documents"]]
 
 
-async def test_one_of_two_fails_and_the_other_answers(chat: Chat, services: AsyncExitStack) -> None:
-    """Both are asked at once; the failure is named, and the user gets the answer."""
-    good = Answer({"results": [SHIP]})
-    asked = await set_up(chat, services, "web: wikipedia + searxng", wikipedia=DOWN, searxng=good)
-
-    end, detail = await outcome(chat)
-
-    assert texts(end) == ["Tall ship\nA tall ship is a large sailing vessel."]
-    assert "wikipedia failed: wikipedia: it answered 503" in detail
-    assert {name: len(service.asked) for name, service in asked.items()} == {"wikipedia": 1, "searxng": 1}
-    [message] = [event for event in chat.events if isinstance(event, Message)]
-    assert message.text == "It is large [1]."
-    assert [each["url"] for each in message.citations] == [SHIP["url"]]
-
-
-async def test_all_fail_and_the_model_is_told_why(chat: Chat, services: AsyncExitStack) -> None:
-    """The answer has no source, since nothing was found."""
-    await set_up(
-        chat, services, "web: wikipedia + searxng", wikipedia=DOWN, searxng=Answer(b"<html>", kind="text/html")
-    )
-
-    end, _ = await outcome(chat, "I could not look it up [source=[0]].")
-
-    assert not end.ok
-    assert "wikipedia: it answered 503" in end.object
-    assert "searxng: its answer is not JSON" in end.object
-    assert not [event for event in chat.events if isinstance(event, Sources)]
-    [message] = [event for event in chat.events if isinstance(event, Message)]
-    assert message.text == "I could not look it up."
-
-
 async def test_an_empty_source_hands_on_to_the_next(chat: Chat, services: AsyncExitStack) -> None:
     """The first finds nothing, the second is too slow and is cut off, the third answers."""
     fixed = Answer({"results": [SHIP]})
@@ -106,16 +74,6 @@ async def test_an_empty_source_hands_on_to_the_next(chat: Chat, services: AsyncE
     assert "wikipedia failed: wikipedia: no answer within 20 seconds" in detail
     assert texts(end) == ["Tall ship\nA tall ship is a large sailing vessel."]
     assert all(len(service.asked) == 1 for service in asked.values())
-
-
-async def test_nothing_anywhere_is_told_in_words(chat: Chat, services: AsyncExitStack) -> None:
-    """No source failed, and none has a document: the model is told, and may ask otherwise."""
-    await set_up(chat, services, "web: searxng > tavily", searxng=EMPTY, tavily=EMPTY)
-
-    end, _ = await outcome(chat, "Nothing is known of it.")
-
-    assert not end.ok
-    assert "tall ship" in end.object
 
 
 async def test_pictures_come_with_size_and_type(chat: Chat, services: AsyncExitStack) -> None:

@@ -22,7 +22,6 @@ from tests.support.killable_process import Request
 from tests.support.page_tools import with_pages
 from tests.support.scripted_assistant import ROLES, open_calls, stage, todos
 from tests.support.shop_tools import BEGIN, HAT, with_shop
-from tests.support.terminal_visit import visit_to
 
 pytestmark = pytest.mark.needs("planner")
 
@@ -145,21 +144,6 @@ def test_what_is_no_answer_is_a_fault_of_the_caller(chat: Chat, run: Run) -> Non
     assert code == 0
     assert "selector: Which order? [1 Blue shoes · 2 Red hat · 3 Green coat] (--question" in out
     assert len(asyncio.run(_lines(chat))) == 2
-
-
-async def test_an_answer_is_for_the_question_that_was_seen(chat: Chat) -> None:
-    """An answer to a question that was answered elsewhere does not answer the next question, however alike it is."""
-    chat.speakers = with_shop(chat.speakers)
-    chat.expects(supervisor=BEGIN, planner=[[Call("choose_order"), Call("choose_order")]])
-    await chat.says("I want to return something")
-    async with chat.assistant() as assistant:
-        visit = visit_to(assistant, "ann")
-        await visit.state()
-        await chat.says("1")
-        code = await visit.answer("1")
-
-    assert (code, len((await chat.state())["pending"])) == (WAITING, 1)
-    assert (await _lines(chat, "ann"))[-1].text == phrase("choice_gone", "en")
 
 
 def test_a_form_and_a_page_are_answered_by_resume(chat: Chat, run: Run) -> None:

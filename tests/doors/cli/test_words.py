@@ -111,13 +111,3 @@ def test_what_the_user_asks_for_counts_more_than_the_option(
     assert answer == "Список пуст."
     assert command_line.main(["ask", "--lang", "en", "show my list"]) == 0
     assert capsys.readouterr().out == "Список пуст.\n"
-
-
-async def test_a_command_for_the_language_is_asking_for_it(tmp_path: Path) -> None:
-    """/lang holds from then on, in the visit and after it."""
-    async with stage(tmp_path / "dialogs.db", Echo().models(ROLES)) as assistant:
-        here = visit(assistant, "ann", lang="en")
-        await slash_commands.run("lang", "ru", here, "en")
-        await here.play(here.turn("hi"))
-        assert here.lang == "ru"
-        assert (await assistant.state("ann") or {})["lang"] == "ru"

@@ -17,7 +17,7 @@ from app.testing.script import Call, Script
 from prompts import phrase
 from tests.support.changed_speakers import changed
 from tests.support.scripted_assistant import ROLES, THREAD, open_calls, play, said, stage
-from tests.support.stops import PLAN, messages, play_until
+from tests.support.stops import PLAN, messages
 
 pytestmark = pytest.mark.needs("planner")
 
@@ -94,16 +94,6 @@ async def test_an_answer_that_is_spoken_does_not_give_way(assistant: Assistant, 
             assert await assistant.stop(THREAD, after_tools=True)
         events.append(event)
     assert messages(events) == [("supervisor", "One two three", False)]
-
-
-async def test_memory_keeps_what_was_shown_and_what_was_made(assistant: Assistant, script: Script) -> None:
-    """A stopped line is marked, with the time and with what the model had made."""
-    script.add(supervisor=["One two three"])
-    await play_until(assistant, "count", lambda event: str(event).strip() == "two")
-    line = (await assistant.history(THREAD))[-1]
-    assert line.metadata.keys() >= {"interrupted", "interrupt_timestamp", "original"}
-    assert line.metadata["original"].startswith(line.text)
-    assert line.text.startswith("One two")
 
 
 async def _played(assistant: Assistant, text: str) -> list[Event]:

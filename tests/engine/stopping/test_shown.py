@@ -47,18 +47,6 @@ async def test_a_stop_before_the_first_step_ends_the_turn(assistant: Assistant, 
     assert await script_lines(assistant) == lines
 
 
-async def test_the_model_sees_its_partial_answer(assistant: Assistant, script: Script) -> None:
-    """After a stop the next turn works, and the model reads what it had said so far."""
-    script.gates["supervisor"] = Gate(1)
-    script.add(supervisor=["One two three four", "Gladly."])
-    await play_until(assistant, "count", word("two"))
-    del script.gates["supervisor"]
-    assert said(await play(assistant, "go on")) == ["Gladly."]
-    heard = spoken(script.asked[-1].messages)
-    assert heard == ["count", "One two", "go on"]
-    assert (await values(assistant))["turn"] == 2
-
-
 async def test_a_stopped_message_sent_again_is_not_answered_again(assistant: Assistant, script: Script) -> None:
     """The outcome of a stopped message is what was shown; the same id repeats it and asks no model."""
     script.gates["supervisor"] = Gate(0)
@@ -212,14 +200,6 @@ async def test_a_stop_after_the_answer_takes_nothing_back(assistant: Assistant, 
     await play(assistant, "go on")
     heard = spoken(script.asked[-1].messages)
     assert heard == ["count", "One two", "go on"]
-
-
-async def test_there_is_nothing_to_stop_between_turns(assistant: Assistant, script: Script) -> None:
-    """A stop without a running answer says so and does nothing to the next one."""
-    assert not await assistant.stop(THREAD)
-    script.add(supervisor=["One two"])
-    assert said(await play(assistant, "count")) == ["One two"]
-    assert not await assistant.stop(THREAD)
 
 
 @pytest.mark.needs("planner")

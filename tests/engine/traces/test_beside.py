@@ -2,27 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
-from agents.events import Event, Message, Observed, ToolEnd, TurnEnd
+from agents.events import TurnEnd
 from agents.events.views import CardList, Entry, View
-from agents.models import Model, Models
 from agents.state.history import dangling
 from agents.toolkit.context import Runtime
 from agents.toolkit.result import Answer, result
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
-from app.assistant import Turn
 from app.testing import Chat, told
 from app.testing.script import Call, Line
 from prompts import phrase
 from tests.support import shop_tools
-from tests.support.rules import RulesModel
-from tests.support.scripted_assistant import stage
 from tests.support.user_words import user_words
 
 pytestmark = pytest.mark.needs("planner")
@@ -150,22 +145,6 @@ async def test_what_a_tool_alone_cannot_answer_leaves_a_question(chat: Chat) -> 
     assert trace.endswith("planner: My clock has stopped. Which order was it?")
     assert (await chat.state())["pending"] == []
     assert is_valid(chat.script.asked[-1].messages)
-
-
-async def test_without_a_key_a_question_outlasts_a_plain_request(tmp_path: Path) -> None:
-    """The built-in rules, too, go on with what was asked for once the question is answered."""
-    models = Models(default=Model("local:rules", RulesModel()))
-    texts = ["add buy milk, drink milk and bread to my list", "delete the milk", "what time is it?", "the second one"]
-    events: list[Event] = []
-    async with stage(tmp_path / "dialogs.db", models) as assistant:
-        for text in texts:
-            events = [event async for event in assistant.play(Turn(thread="ann", text=text))]
-
-    assert ("delete_todos", {"numbers": [2]}) in [
-        (each.tool, each.args) for each in events if isinstance(each, ToolEnd)
-    ]
-    assert [each.observer for each in events if isinstance(each, Observed)] == ["answer"]
-    assert len([each for each in events if isinstance(each, Message)]) == 1
 
 
 @pytest.mark.parametrize("question_first", [False, True])

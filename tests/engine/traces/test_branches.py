@@ -20,6 +20,7 @@ from app.assistant.turn import Exchange
 from app.testing import Chat
 from app.testing.script import Call, Script
 from tests.support.rules import RulesModel
+from tests.support.sampling import sample
 from tests.support.scripted_assistant import ROLES, THREAD, stage, todos
 
 pytestmark = pytest.mark.needs("planner")
@@ -93,7 +94,7 @@ class Killed(BaseException):
     """Stands for the end of a process."""
 
 
-@pytest.mark.parametrize("step", range(1, 12))
+@pytest.mark.parametrize("step", sample(range(1, 12), 2))
 async def test_a_process_that_ends_on_its_way_to_a_branch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
@@ -151,7 +152,7 @@ def with_letters(speakers: Speakers) -> Speakers:
     )
 
 
-@pytest.mark.parametrize("step", range(1, 16))
+@pytest.mark.parametrize("step", sample(range(1, 16), 2))
 async def test_a_remark_outlives_who_was_to_tell_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int) -> None:
     """Whichever write was missing: what stays is told once, and what was said elsewhere stands once."""
     script, before = Script(), [Exchange("and so on", "Yes.")]

@@ -89,16 +89,6 @@ async def test_the_log_knows_what_a_dialog_gave_back(chat: Chat) -> None:
     assert log(chat) == [(-5.0, 0, 1)]
 
 
-async def test_a_forgotten_thread_leaves_no_guess(chat: Chat) -> None:
-    """The rows go with the messages."""
-    chat.gate = always(0.0)
-    chat.expects(supervisor=[BEGIN], profile=["Tell me what you do.", "I see."])
-    await chat.says("Hi", "I nurse people")
-    async with chat.assistant() as assistant:
-        assert await assistant.forgetting.thread("ann")
-    assert log(chat) == []
-
-
 async def test_of_a_stopped_turn_nothing_is_logged(chat: Chat) -> None:
     """Nobody knows whether the guess was right."""
     chat.gate = always(0.1)

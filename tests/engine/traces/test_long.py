@@ -9,7 +9,6 @@ from langchain_core.exceptions import ModelRateLimitError
 from langchain_core.messages import BaseMessage
 
 from agents.events import ModelStart
-from agents.memory.history_blocks import BLOCK
 from agents.models.window import Window
 from agents.toolkit.speaker import History
 from app.assistant import Turn
@@ -179,11 +178,3 @@ async def test_what_was_passed_on_is_not_looked_up(chat: Chat) -> None:
     chat.expects(supervisor=["Noted.", Call("search_history", {"words": "gate"}), "I do not know."])
     await chat.says("The code of the gate is 4711.", source="forwarded")
     assert "4711" not in await chat.says("What about the gate?")
-
-
-async def test_a_long_history_is_packed_in_blocks(chat: Chat) -> None:
-    """A checkpoint gives back every message, in its order, also to a process that has packed none of them."""
-    answers = [f"Answer {number}." for number in range(BLOCK + 1)]
-    chat.expects(supervisor=[*answers])
-    await chat.says(*(f"Message {number}" for number in range(BLOCK + 1)))
-    assert [message.text for message in await chat.messages("supervisor") if message.type == "ai"] == answers

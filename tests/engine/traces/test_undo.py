@@ -371,16 +371,6 @@ async def test_what_an_observer_remembered(chat: Chat) -> None:
     assert (await belongings(chat))["items"] == {}
 
 
-@pytest.mark.sqlite
-async def test_forget_leaves_nothing_to_undo(chat: Chat) -> None:
-    """Deleted data does not live on in the undo log."""
-    await noted(chat, MILK, Call("delete_todos", {"numbers": [1]}))
-    async with chat.assistant() as assistant:
-        await assistant.forgetting.thread("ann")
-    assert b"bread" not in chat.path.read_bytes()
-    chat.script.queues.clear()
-
-
 ROOMS: list[str] = []
 FULL = "The hotel is closed."
 

@@ -74,22 +74,6 @@ async def test_a_dialog_passes_on_what_is_not_its_own(chat: Chat) -> None:
     """) == await chat.says("Put milk on my list and tell me the time")
 
 
-async def test_two_tool_calls_at_once_are_both_answered(chat: Chat) -> None:
-    """Two calls in one reply run side by side, and each has its answer in the history."""
-    chat.expects(
-        supervisor=[PLAN],
-        planner=[
-            [Call("add_todos", {"items": ["milk", "bread"]}), Call("list_todos")],
-            "Both are on the list.",
-        ],
-    )
-
-    trace = await chat.says("Milk and bread")
-
-    assert "planner.add_todos(items=['milk', 'bread']) = 1. milk\n2. bread" in trace
-    assert len([message for message in await chat.messages("planner") if message.type == "tool"]) == 2
-
-
 async def left(chat: Chat, **lines: list[Line]) -> str:
     """Queue a wish, and change the subject before its turn has come."""
     supervisor = [[MEET, PLAN], "It is a lovely day.", *lines.pop("supervisor", [])]

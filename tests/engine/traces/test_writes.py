@@ -212,17 +212,6 @@ async def test_a_transaction_that_raises_has_written_nothing(chat: Chat, desk: D
     assert desk.noted == ["a"]
 
 
-@pytest.mark.sqlite
-async def test_forget_takes_the_ledger_along(chat: Chat, desk: Desk) -> None:
-    """A user's writes and their outcomes go with the thread."""
-    chat.expects(supervisor=BEGIN * 2, planner=[[PAY, Call("note", {"text": "x-ray"})], "Paid.", PAY, "Paid."])
-    await chat.says("Pay Bob 10")
-    await chat.says("Pay Bob 10", thread="eve")
-    async with chat.assistant() as assistant:
-        assert await assistant.forgetting.thread("ann")
-    assert desk.ledger == [("eve", True)]
-
-
 def test_only_a_write_has_traits_of_a_write() -> None:
     """A tool that reads has nothing to repeat."""
     with pytest.raises(ContractError, match="only a write"):

@@ -302,8 +302,13 @@ async def end_task() -> str:
     raise asyncio.CancelledError
 
 
-@pytest.mark.parametrize("way_out", [leave, leave_blocking, end_task])
-@pytest.mark.parametrize("place", ["node", "beside", "tool"])
+@pytest.mark.parametrize(
+    ("place", "way_out"),
+    [
+        *(("node", leave), ("node", end_task), ("beside", leave_blocking), ("beside", leave)),
+        *(("tool", leave_blocking), ("tool", end_task)),
+    ],
+)
 async def test_a_graph_that_ends_the_process_is_an_apology(
     chat: Chat, caplog: pytest.LogCaptureFixture, way_out: Callable[[], Any], place: str
 ) -> None:

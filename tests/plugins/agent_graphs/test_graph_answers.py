@@ -70,11 +70,11 @@ async def test_the_last_words_of_a_run_are_shown(chat: Chat, last: AnyMessage) -
     assert (answers(chat), errors(chat)) == (["42 is the answer."], [])
 
 
-@pytest.mark.parametrize("last", [last for last in EMPTY.values() if isinstance(last, AIMessage)])
-async def test_a_run_without_words_is_told(chat: Chat, last: AnyMessage) -> None:
+@pytest.mark.parametrize("kind", ["empty", "thinking", "a call"])
+async def test_a_run_without_words_is_told(chat: Chat, kind: str) -> None:
     """An earlier run's words are no answer to this message: the user reads the apology, and the talk goes on."""
     graph = StateGraph(MessagesState)
-    turns = iter([GOOD, last, AIMessage("Still here.")])
+    turns = iter([GOOD, EMPTY[kind], AIMessage("Still here.")])
     graph.add_node("a", lambda _: {"messages": [next(turns).model_copy()]})
     graph.add_edge(START, "a")
     seat(chat, graph.compile())

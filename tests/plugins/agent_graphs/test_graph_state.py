@@ -140,20 +140,19 @@ def asking(schema: Any, value: Any, check: Callable[[Any], None]) -> Any:
     return graph.compile()
 
 
-@pytest.mark.parametrize("value", [*KEPT, *STANDARD], ids=repr)
-async def test_a_value_comes_back_as_it_was(chat: Chat, value: Any) -> None:
+async def test_values_come_back_as_they_were(chat: Chat) -> None:
     """Behind a question, and in the next turn, a declared or a standard type is what it was."""
     seen: list[Any] = []
-    seat(chat, asking(Known, value, seen.append))
+    values = [*KEPT, *STANDARD]
+    seat(chat, asking(Known, values, seen.append))
     chat.expects(observer=["stay"])
     await chat.says("Begin")
     assert [event.prompt for event in chat.events if isinstance(event, Interrupt)] == ["Go on?"]
     assert (await chat.says("yes")).endswith("desk: Done.")
     await chat.says("And now the very same thing once more, my dear desk")
     assert len(seen) == 2
-    for it in seen:
-        assert type(it) is type(value)
-        assert repr(it) == repr(value)
+    for them in seen:
+        assert [(type(it), repr(it)) for it in them] == [(type(value), repr(value)) for value in values]
 
 
 LOST: list[tuple[Any, Any]] = [
@@ -163,7 +162,8 @@ LOST: list[tuple[Any, Any]] = [
     (Known, Pair((1, 2))),
     (Known, Texts(["a"])),
     (Known, dt.datetime(2026, 3, 29, 1, tzinfo=ZoneInfo("Europe/Oslo"))),
-    *((Unknown, value) for value in KEPT[:5]),
+    (Unknown, Color.RED),
+    (Unknown, Stop(note=Note("a"))),
 ]
 
 
@@ -232,7 +232,7 @@ class Trip(MessagesState):
     stops: Annotated[list[Any], add]
 
 
-@pytest.mark.parametrize(("stop", "is_kept"), [("Oslo", True), (Undeclared("Oslo"), False), (("Oslo",), False)])
+@pytest.mark.parametrize(("stop", "is_kept"), [("Oslo", True), (Undeclared("Oslo"), False)])
 @pytest.mark.parametrize("where", ["beside", "sent", "inside"])
 async def test_what_tasks_beside_a_question_hold(
     chat: Chat, caplog: pytest.LogCaptureFixture, stop: Any, is_kept: bool, where: str

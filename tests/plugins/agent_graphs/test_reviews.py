@@ -28,9 +28,13 @@ MODES = pytest.mark.parametrize("mode", ["batched", "per_call"])
 ALL = ("approve", "edit", "reject")
 
 
-@MODES
 @pytest.mark.parametrize(
-    ("answer", "source", "lang"), [("yes", "choice", "en"), ("1", "message", "en"), ("да, конечно", "message", "ru")]
+    ("mode", "answer", "source", "lang"),
+    [
+        ("batched", "yes", "choice", "en"),
+        ("per_call", "1", "message", "en"),
+        ("batched", "да, конечно", "message", "ru"),
+    ],
 )
 async def test_a_review_that_approves(chat: Chat, mode: Any, answer: str, source: str, lang: str) -> None:
     """The user sees the call with its arguments; a tap, a number or a word lets it run once, in another process."""
@@ -51,8 +55,10 @@ async def test_a_review_that_approves(chat: Chat, mode: Any, answer: str, source
     assert PAID == [("Bob", 10.0)]
 
 
-@MODES
-@pytest.mark.parametrize(("answer", "reason"), [("no", "Do not retry"), ("Not before Friday, please", "Friday")])
+@pytest.mark.parametrize(
+    ("mode", "answer", "reason"),
+    [("batched", "no", "Do not retry"), ("per_call", "Not before Friday, please", "Friday")],
+)
 async def test_a_review_that_rejects(chat: Chat, mode: Any, answer: str, reason: str) -> None:
     """The call is not made; the model reads that it was rejected, and the user's words as the reason."""
     seat(chat, reviewed(mode, *ALL))
@@ -63,8 +69,7 @@ async def test_a_review_that_rejects(chat: Chat, mode: Any, answer: str, reason:
     assert reason in SCRIPT.asked[-1].messages[-1].text
 
 
-@MODES
-@pytest.mark.parametrize("answer", ["amount: 20", '{"amount": 20}'])
+@pytest.mark.parametrize(("mode", "answer"), [("batched", "amount: 20"), ("per_call", '{"amount": 20}')])
 async def test_a_review_that_edits(chat: Chat, mode: Any, answer: str) -> None:
     """The call runs with the value that the user has changed, and with the others as they were."""
     seat(chat, reviewed(mode, *ALL))

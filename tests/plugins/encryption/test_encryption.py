@@ -143,14 +143,15 @@ async def test_a_reminder_rings(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.needs("standin")
 @pytest.mark.parametrize(
-    "command", [["threads"], ["ask", "hi"], ["notes"], ["migrate", "--readable", "--to", "sqlite:///new.db"]]
-)
-@pytest.mark.parametrize(
-    ("made_with", "opened_with", "told"),
+    ("command", "made_with", "opened_with", "told"),
     [
-        (KEY, NEW, "DATABASE_KEY is not the key of"),
-        (KEY, "", "If it is encrypted, set DATABASE_KEY"),
-        ("", KEY, "is not encrypted"),
+        (["threads"], KEY, NEW, "DATABASE_KEY is not the key of"),
+        (["ask", "hi"], KEY, NEW, "DATABASE_KEY is not the key of"),
+        (["notes"], KEY, NEW, "DATABASE_KEY is not the key of"),
+        (["ask", "hi"], KEY, "", "If it is encrypted, set DATABASE_KEY"),
+        (["ask", "hi"], "", KEY, "is not encrypted"),
+        (["migrate", "--readable", "--to", "sqlite:///new.db"], "", KEY, "is not encrypted"),
+        (["migrate", "--readable", "--to", "sqlite:///new.db"], KEY, "", "If it is encrypted, set DATABASE_KEY"),
     ],
 )
 def test_a_key_that_does_not_fit_is_one_line(

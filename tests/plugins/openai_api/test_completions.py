@@ -1,6 +1,5 @@
 """The OpenAI form, as its official client speaks it."""
 
-import asyncio
 import base64
 import json
 from functools import partial
@@ -11,7 +10,7 @@ import httpx
 import pytest
 from langchain_core.language_models import FakeListChatModel
 from langchain_openai import ChatOpenAI
-from openai import AsyncOpenAI, DefaultHttpxClient, OpenAI, UnprocessableEntityError
+from openai import AsyncOpenAI, UnprocessableEntityError
 from openai.types.chat import ChatCompletionMessageParam
 from pydantic import SecretStr
 
@@ -153,7 +152,6 @@ async def test_models_and_faults(client: httpx.AsyncClient) -> None:
     ("changed", "status"),
     [
         ({"model": "gpt-5"}, 404),
-        ({"n": 2}, 422),
         ({"messages": [{"role": "user", "content": " \n"}]}, 422),
         ({"messages": [{"role": "user", "content": None}]}, 422),
         ({"stream_options": {"include_usage": "perhaps"}}, 422),
@@ -175,8 +173,7 @@ ASSISTANT: Kalt.
 </chat_history>"""
 
 
-@pytest.mark.parametrize("text", [TITLE, "merge these answers"])
-@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(("text", "stream"), [(TITLE, False), ("merge these answers", True)])
 async def test_a_front_ends_own_calls(client: httpx.AsyncClient, script: Script, text: str, *, stream: bool) -> None:
     """A title is made by the model that leads, without tools, and leaves no thread behind."""
     script.add(supervisor=["Kälte"])
@@ -236,22 +233,6 @@ async def test_a_picture(tmp_path: Path, script: Script, url: str, answer: str, 
         reply = (await client.post("/v1/chat/completions", json=body)).json()
     assert reply["choices"][0]["message"]["content"] == answer
     assert len(script.asked) == (answer == "A dot.")
-
-
-async def test_the_synchronous_client(assistant: Assistant, script: Script) -> None:
-    """A program without asyncio talks to the assistant, whole and as a stream, and with tools turned off."""
-    script.add(supervisor=["Hello.", "One two three."])
-
-    def answers_of(url: str) -> list[str]:
-        hello: Any = [{"role": "user", "content": "hello"}]
-        with OpenAI(base_url=f"{url}/v1", api_key="none", http_client=DefaultHttpxClient(trust_env=False)) as client:
-            reply = client.chat.completions.create(model=MODEL, messages=hello, tools=[], tool_choice="none")
-            stream = client.chat.completions.create(model=MODEL, messages=hello, stream=True)
-            return [reply.choices[0].message.content or "", *(chunk.choices[0].delta.content or "" for chunk in stream)]
-
-    async with served(assistant) as url:
-        answer, *pieces = await asyncio.to_thread(answers_of, url)
-    assert (answer, "".join(pieces)) == ("Hello.", "One two three.")
 
 
 async def test_langchains_client(assistant: Assistant, script: Script) -> None:

@@ -13,7 +13,7 @@ from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.plugins.openai_api.front_ends import unwrapped
 from app.testing.script import Script
-from tests.plugins.openai_api.open_webui import CONTEXT, HELPER, MERGE, SETTINGS, TITLE, Account, picture
+from tests.plugins.openai_api.open_webui import CONTEXT, MERGE, SETTINGS, TITLE, Account, picture
 from tests.support.http_door import KEYS, served
 from tests.support.rules import RulesModel
 from tests.support.scripted_assistant import ROLES, stage, todos
@@ -251,14 +251,6 @@ async def test_continue_is_refused_and_leaves_the_talk_whole(client: httpx.Async
     refused = await client.post("/v1/chat/completions", json=body, headers=ann.headers)
     assert (refused.status_code, refused.json()["error"]["param"]) == (422, "messages")
     assert "milk" in await ann.says("show my list")
-
-
-async def test_helper_calls_touch_no_talk(client: httpx.AsyncClient, assistant: Assistant) -> None:
-    """The other model makes titles; for the first one every request is a message, whatever it looks like."""
-    ann = account(client, "all")
-    await ann.says("hello")
-    assert (await ann.send(TITLE.format(words="hello", answer="hi"), HELPER)).status_code == 422
-    assert len(await assistant.threads()) == 1
 
 
 async def test_a_helper_call_to_the_wrong_model_takes_nothing_back(client: httpx.AsyncClient) -> None:

@@ -164,12 +164,6 @@ async def test_the_files_secret_may_stand_in_env(tmp_path: Path, monkeypatch: py
         }
 
 
-async def test_the_document_is_a_file_as_it_stands(tmp_path: Path) -> None:
-    """The example in `docs/remote-tools.md` can be used as it is."""
-    async with opened(tmp_path, discover()[0], http=example("services")) as speakers:
-        assert "find_orders" in [tool.name for tool in speakers.dialogs["planner"].tools]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("broken", [False, True])
 def test_check_lists_remote_tools(tmp_path: Path, broken: bool) -> None:

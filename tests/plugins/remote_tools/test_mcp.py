@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.testing import Chat, told
-from app.testing.script import Call, Line
+from app.testing.script import Call
 from prompts import phrase
 from tests.plugins.remote_tools.remote_files import EMMA, library, library_at, opened
 from tests.support.loopback import free_port
@@ -31,17 +31,6 @@ async def listening(port: int) -> AsyncIterator[None]:
     finally:
         process.kill()
         await process.wait()
-
-
-async def test_one_session_is_held(chat: Chat, tmp_path: Path) -> None:
-    """Every call of the application's life goes to the same process."""
-    first: list[Line] = [Call("find_books", {"title": "emma"}), Call("lend_book", {"book": 1}), "Yours."]
-    second: list[Line] = [Call("find_books", {"title": "odyssey"}), Call("lend_book", {"book": 2}), "Yours."]
-    chat.expects(supervisor=[*first, *second])
-    async with opened(tmp_path, chat.speakers, servers=library()) as chat.speakers:
-        trace = await chat.says("Emma, please", "And the Odyssey")
-    assert "as no. 1 of process A1" in trace
-    assert "as no. 2" in trace
 
 
 async def test_a_server_that_dies_comes_back(chat: Chat, tmp_path: Path) -> None:

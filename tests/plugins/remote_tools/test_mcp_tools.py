@@ -140,12 +140,3 @@ async def test_a_refusal_is_told_as_the_file_says(chat: Chat, tmp_path: Path, li
         trace = await chat.says("Lend me one")
     assert "lend was refused: Error executing tool lend: no book x" in trace
     assert [event.message for event in chat.events if isinstance(event, Notice)] == ["The library is closed."]
-
-
-async def test_a_write_of_a_server_is_done_once(chat: Chat, tmp_path: Path, library_port: int) -> None:
-    """With a key the same write in a later turn is answered from the ledger, and no server is asked."""
-    first: list[Line] = [Call("find_books", {"title": "emma"}), Call("lend_book", {"book": 1}), "Yours."]
-    chat.expects(supervisor=[*first, Call("lend_book", {"book": 1}), "You have it."])
-    async with opened(tmp_path, chat.speakers, servers=library_at(library_port)) as chat.speakers:
-        trace = await chat.says("Emma, please", "Once more")
-    assert trace.count("as no. 1 of process A1") == 2

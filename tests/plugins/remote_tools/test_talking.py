@@ -64,17 +64,6 @@ async def test_a_trusted_header_takes_any_name(chat: Chat, service: Open) -> Non
     assert request.target.startswith("/api/v1/users/%D0%B0%D0%BD%D0%BD%D0%B0/orders")
 
 
-@pytest.mark.parametrize("user", ["..", "a/../b", "a\r\nX-Admin: 1"])
-async def test_a_user_that_fits_no_address_is_not_shown_to_the_model(chat: Chat, service: Open, user: str) -> None:
-    """A value of the system is neither sent to another path nor named to a model, which could not mend it."""
-    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), "I cannot."])
-    async with service(Answer(ORDERS)) as asked:
-        trace = await chat.says("What did I buy here?", user=user)
-
-    assert phrase("tool_failed", "en", tool="find_orders") in trace
-    assert (user in trace, asked.asked) == (False, [])
-
-
 async def test_a_description_is_in_the_users_language(chat: Chat, service: Open) -> None:
     """The model is told of a remote tool in the language of the conversation, as the file has it."""
     chat.expects(supervisor=BEGIN, planner=["Слушаю."])
@@ -101,21 +90,6 @@ async def test_a_write_is_sent_with_its_key(chat: Chat, service: Open) -> None:
     assert first == again != other
 
 
-async def test_next_year_it_is_another_write(chat: Chat, service: Open) -> None:
-    """After the file's time the same write counts as new, with a key that no service knows yet."""
-    call = Call("submit_return", {"order": 1, "reason": "wrong"})
-    chat.expects(
-        supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), call, "Done.", call, "Done.", call, "."]
-    )
-    chat.expects(observer=["stay", "stay"])
-    async with service(Answer(ORDERS), Answer({"id": "R-1"})) as asked:
-        for days in (0, 29, 31):
-            chat.now = lambda days=days: 1_800_000_000 + days * 86_400  # type: ignore[misc]
-            await chat.says("please do send those blue shoes back to the shop")
-    _, first, other = asked.asked
-    assert first.headers["idempotency-key"] != other.headers["idempotency-key"]
-
-
 async def test_a_refused_request_says_why(chat: Chat, service: Open) -> None:
     """The model reads the service's own words, the user the notice of the file."""
     calls = [Call("find_orders", {"word": "e"}), Call("submit_return", {"order": 1, "reason": "other"})]
@@ -135,14 +109,6 @@ async def test_a_refused_request_says_why(chat: Chat, service: Open) -> None:
     assert [event.message for event in chat.events if isinstance(event, Notice)] == [
         "The shop did not take the return."
     ]
-
-
-async def test_wrong_arguments_are_not_sent(chat: Chat, service: Open) -> None:
-    """The model is told what is wrong with its arguments, and no request is made."""
-    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "x" * 101}), "I cannot."])
-    async with service(Answer(ORDERS)) as asked:
-        assert "word: String should have at most 100 characters" in await chat.says("What did I buy here?")
-    assert asked.asked == []
 
 
 async def test_candidates_come_from_a_service(chat: Chat, service: Open) -> None:

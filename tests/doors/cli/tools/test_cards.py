@@ -9,14 +9,6 @@ from tests.support.tools_command import Captured
 pytestmark = [pytest.mark.needs("standin"), pytest.mark.usefixtures("house")]
 
 
-def test_a_card_may_be_left_without_examples(capsys: Captured) -> None:
-    """The application starts without them; `check` gives a warning, apart from the faults, and does not fail."""
-    card_file("abilities", "en").write_text("Tell.\n\n", "utf-8")
-    warning = "prompts/en/cards/abilities.md: the card has no example of a request"
-    assert command_line.main(["check"]) == 0
-    assert f"Warnings\n  {warning}\n\nNo faults." in capsys.readouterr().out
-
-
 def test_a_broken_card_is_named_before_anything_runs(capsys: Captured) -> None:
     """`check` fails, and a conversation does not begin, with one line that names the file and the rule."""
     card_file("abilities", "en").write_text("- help\n- help\n", "utf-8")

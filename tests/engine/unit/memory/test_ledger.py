@@ -97,17 +97,6 @@ async def test_a_repeatable_write_that_was_cut_off_is_done_again(memory: Memory)
     assert work.times == 1
 
 
-async def test_a_write_that_was_cut_off_is_in_doubt(memory: Memory) -> None:
-    """A write that was cancelled between claim and outcome is not done again for the same reply."""
-    with pytest.raises(asyncio.CancelledError):
-        await memory.ledger.once(WRITE, Work(failure=asyncio.CancelledError()), ready=at_once)
-    work = Work()
-    for _ in "ab":
-        with pytest.raises(Doubtful):
-            await memory.ledger.once(WRITE, work, ready=at_once)
-    assert work.times == 0
-
-
 @pytest.mark.parametrize("write", [WRITE, AGAIN, TOGETHER])
 async def test_without_an_outcome_nothing_is_remembered(memory: Memory, write: Write) -> None:
     """A tool that has asked the user instead of writing may be called again."""

@@ -69,14 +69,6 @@ async def test_turns_of_a_thread_never_overlap_and_keep_their_order(tmp_path: Pa
     assert "".join(said) == "a(a)b(b)c(c)d(d)e(e)"
 
 
-async def test_threads_do_not_wait_for_each_other(tmp_path: Path) -> None:
-    """A turn of one thread does not hold up another thread."""
-    holder = ThreadLocks(tmp_path / "x.db")
-    async with holder.hold("one"):
-        assert await is_free(holder, "two")
-        assert not await is_free(holder, "one", 0.2)
-
-
 async def test_two_openings_of_one_file_share_the_locks(tmp_path: Path) -> None:
     """A file opened twice in one process, also by another name, still lets one turn run at a time."""
     (tmp_path / "link").symlink_to(tmp_path)

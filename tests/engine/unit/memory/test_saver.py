@@ -1,6 +1,5 @@
 """The checkpoints of a thread: the last one written, whatever the clocks say."""
 
-import asyncio
 import os
 import time
 import zlib
@@ -8,7 +7,6 @@ from pathlib import Path
 
 import ormsgpack
 import pytest
-from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.base import id as ids
 from langgraph.graph import START, StateGraph
@@ -17,9 +15,7 @@ from langgraph.types import Command
 from agents.errors import BrokenState
 from agents.memory import Memory
 from agents.memory.checkpointer import Saver
-from tests.support.simulated_time import rounds
-from tests.support.tiny_graph import THREAD, Words, count, graph, letter, open_saver, say, words
-from tests.support.warm_process import WarmProcess
+from tests.support.tiny_graph import THREAD, Words, graph, open_saver, say, words
 
 
 class TestSaver:
@@ -38,35 +34,6 @@ class TestSaver:
                 await say(second, "two")
         await say(memory.saver, "three")
         assert await words(memory.saver) == ["one", "ONE", "two", "TWO", "three", "THREE"]
-
-    @pytest.mark.slow
-    async def test_a_process_whose_clock_is_behind_loses_nothing(self, path: Path, memory: Memory) -> None:
-        """The same with a real process."""
-        code = (
-            "import asyncio, sys, time\nreal = time.time_ns\ntime.time_ns = lambda: real() - 60_000_000_000\n"
-            "from tests.support.tiny_graph import open_saver, say\n"
-            "async def main():\n    async with open_saver(sys.argv[1]) as saver:\n"
-            "        await say(saver, 'two')\nasyncio.run(main())"
-        )
-        await say(memory.saver, "one")
-        process = await WarmProcess.start("-c", code, str(path), environment=os.environ)
-        assert await process.wait() == 0
-        assert await words(memory.saver) == ["one", "ONE", "two", "TWO"]
-        await say(memory.saver, "three")
-        assert await words(memory.saver) == ["one", "ONE", "two", "TWO", "three", "THREE"]
-
-    async def test_a_thread_keeps_the_end_of_each_turn(self, path: Path, memory: Memory) -> None:
-        """The steps of a turn go when the next one begins, those of its own thread only, and the talk goes on."""
-        other: RunnableConfig = {"configurable": {"thread_id": "other"}}
-        await say(memory.saver, "hello", other)
-        of_one_turn = count(path, "checkpoints")
-        for word in ("one", "two", "three"):
-            await say(memory.saver, word)
-        assert count(path, "checkpoints") == 2 + 2 * of_one_turn
-        assert await words(memory.saver) == ["one", "ONE", "two", "TWO", "three", "THREE"]
-        assert [saved.config["configurable"]["thread_id"] async for saved in memory.saver.alist(None)] != []
-        await memory.saver.adelete_thread("t")
-        assert count(path, "checkpoints") == of_one_turn
 
     async def test_a_waiting_thread_keeps_what_it_needs(self, memory: Memory) -> None:
         """A thread that waits for an answer keeps its pending writes and can be answered."""
@@ -97,26 +64,6 @@ class TestSaver:
             with pytest.raises(BrokenState, match="thread 't'"):
                 await memory.saver.aget_tuple(THREAD)
         assert "trap" not in os.listdir(tmp_path)
-
-    async def test_a_cancelled_write_is_undone_and_lets_the_next_writer_in(self, path: Path, memory: Memory) -> None:
-        """Whenever a write is cancelled, it happened whole or not at all, and the file is free at once."""
-        await say(memory.saver, "one")
-        place, before = (await newest(memory.saver)).config, count(path, "writes")
-        for moment in range(20):
-            task = asyncio.create_task(memory.saver.aput_writes(place, [("a", 1), ("b", 2)], f"x{moment}"))
-            await rounds(moment)
-            task.cancel()
-            await asyncio.wait([task])
-            assert (count(path, "writes") - before) % 2 == 0
-            async with asyncio.timeout(60):
-                await memory.transcript.accept(letter(str(moment)))
-
-    async def test_many_turns_at_once_are_all_kept(self, memory: Memory) -> None:
-        """Writes of many threads on one connection do not disturb each other."""
-        configs: list[RunnableConfig] = [{"configurable": {"thread_id": str(number)}} for number in range(40)]
-        for word in ("one", "two"):
-            await asyncio.gather(*(say(memory.saver, word, config) for config in configs))
-        assert {tuple(await words(memory.saver, config)) for config in configs} == {("one", "ONE", "two", "TWO")}
 
 
 async def test_a_turn_is_saved_when_its_route_is_over_or_has_failed(memory: Memory) -> None:

@@ -123,27 +123,29 @@ def test_a_model_is_told_what_comes_back() -> None:
     assert "x-opaque" not in str(bound)
 
 
-@pytest.mark.parametrize(
-    ("text", "rule"),
-    [
-        ("- set {thing}\n", "{thing}, which is no parameter; there are: when, text"),
-        ("- set {when\n", "a brace without its other half"),
-        ("- set it\n- Set  it\n", "'set it' is there 2 times"),
-        ("- set it\nSets it.\n", "line 2 must be an example"),
-        ("- set it\n-\n", "line 2 must be an example"),
-        (f"- {'x' * (LONGEST_EXAMPLE + 1)}\n", f"has {LONGEST_EXAMPLE + 1} characters"),
-        (
-            f"{'x' * (LONGEST_DESCRIPTION + 1)}\n\n- set it\n",
-            f"the description has {LONGEST_DESCRIPTION + 1} characters",
-        ),
-    ],
-)
-def test_a_card_that_breaks_a_rule_is_named(write: Write, text: str, rule: str) -> None:
+BROKEN = {
+    "add_reminder": ("- set {thing}\n", "{thing}, which is no parameter; there are: when, text"),
+    "change_reminder": ("- set {when\n", "a brace without its other half"),
+    "delete_reminders": ("- set it\n- Set  it\n", "'set it' is there 2 times"),
+    "list_reminders": ("- set it\nSets it.\n", "line 2 must be an example"),
+    "add_todos": ("- set it\n-\n", "line 2 must be an example"),
+    "change_todo": (f"- {'x' * (LONGEST_EXAMPLE + 1)}\n", f"has {LONGEST_EXAMPLE + 1} characters"),
+    "list_todos": (
+        f"{'x' * (LONGEST_DESCRIPTION + 1)}\n\n- set it\n",
+        f"the description has {LONGEST_DESCRIPTION + 1} characters",
+    ),
+}
+
+
+def test_cards_that_break_a_rule_are_named(write: Write) -> None:
     """A fault names the file and the rule."""
-    write("add_reminder", "ru", text)
-    [found] = faults(discover()[0], languages())
-    assert found.startswith("prompts/ru/planner/cards/add_reminder.md: ")
-    assert rule in found
+    for name, (text, _) in BROKEN.items():
+        write(name, "ru", text)
+    found = faults(discover()[0], languages())
+    assert len(found) == len(BROKEN)
+    for name, (_, rule) in BROKEN.items():
+        [fault] = [it for it in found if it.startswith(f"prompts/ru/planner/cards/{name}.md: ")]
+        assert rule in fault
 
 
 def test_a_card_nobody_can_read_is_named(write: Write) -> None:
@@ -252,29 +254,25 @@ def wait_for_it() -> str:
     return ""
 
 
-def test_a_shortcut_needs_no_arguments(write: Write) -> None:
-    """A call without a model has nobody to fill in arguments."""
-    [fault] = found_in(traits(shortcut=True)(stop_it.model_copy()))
-    assert fault == "tool stop_it: a shortcut must not need arguments, this one needs which"
+WAITS = "needs response_format='content_and_artifact'"
+WRONG: dict[str, tuple[BaseTool, Traits, str]] = {
+    "skip_it": (stop_it, Traits(shortcut=True), "a shortcut must not need arguments, this one needs which"),
+    "select_it": (wait_for_it, Traits(kind="selector"), f"a selector {WAITS}"),
+    "break_it": (wait_for_it, Traits(kind="breaker"), f"a breaker {WAITS}"),
+    "show_it": (wait_for_it, Traits(view="hologram"), "there is no view 'hologram'; there are: cards, table, notice"),
+    "order_it": (stop_it, Traits(effect="write", key=("order",)), "its key names arguments it does not have: order"),
+}
 
 
-@pytest.mark.parametrize("kind", ["selector", "breaker"])
-def test_who_waits_for_the_user_gives_two_parts(write: Write, kind: str) -> None:
-    """A question travels in the artifact, which a tool that gives only text does not have."""
-    [fault] = found_in(traits(kind=kind)(wait_for_it.model_copy()))  # type: ignore[arg-type]  # one of the kinds
-    assert fault == f"tool wait_for_it: a {kind} needs response_format='content_and_artifact'"
-
-
-def test_a_view_is_one_that_doors_know(write: Write) -> None:
-    """A view of an unknown kind would be shown by nobody."""
-    [fault] = found_in(traits(view="hologram")(wait_for_it.model_copy()))
-    assert fault.startswith("tool wait_for_it: there is no view 'hologram'; there are: cards, table, notice")
-
-
-def test_a_key_names_arguments(write: Write) -> None:
-    """A key of unknown arguments would make all calls one."""
-    [fault] = found_in(stop_it.model_copy(update={"metadata": {"traits": Traits(effect="write", key=("order",))}}))
-    assert fault == "tool stop_it: its key names arguments it does not have: order"
+def test_tools_that_break_a_rule_are_named(write: Write) -> None:
+    """Each would fail in a conversation: nobody could fill it in, answer it, show it, or tell two calls apart."""
+    found = found_in(
+        *(one.model_copy(update={"name": name, "metadata": {"traits": its}}) for name, (one, its, _) in WRONG.items())
+    )
+    assert len(found) == len(WRONG)
+    for name, (_, _, rule) in WRONG.items():
+        [fault] = [it for it in found if it.startswith(f"tool {name}: ")]
+        assert rule in fault
 
 
 def test_a_name_means_one_tool(write: Write) -> None:

@@ -2,6 +2,7 @@
 
 import logging
 import shutil
+import sqlite3
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
@@ -13,7 +14,15 @@ from typing import Literal, Protocol
 from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import Op, Result
 
-from agents.errors import BrokenState, ConfigError, DatabaseError, Undeleted, UnusableDatabase, UsageError
+from agents.errors import (
+    BrokenState,
+    ConfigError,
+    ContractError,
+    DatabaseError,
+    Undeleted,
+    UnusableDatabase,
+    UsageError,
+)
 from agents.foreign import contained
 from agents.memory import feedback, forgettings, gate_log, ledger, notes, notices, store, transcript, undo_log, updates
 from agents.memory.checkpointer import KEPT_TURNS, WITHIN, Keep, Saver
@@ -315,9 +324,21 @@ def _prepare(path: Path) -> None:
 
 
 def make_tables(session: Session, tables: Sequence[Tables]) -> None:
-    """Make all tables that are missing: the engine's, and those of dialogs. Raises ConfigError as `migrate` does."""
-    for each in (*TABLES, CHECKPOINTS, *tables):
+    """Make all tables that are missing: the engine's, and those of plug-ins and dialogs.
+
+    Raises:
+        ConfigError: as `migrate` does.
+        ContractError: the SQL of a plug-in or a dialog is wrong.
+    """
+    for each in (*TABLES, CHECKPOINTS):
         migrate(each, session)
+    for each in tables:
+        try:
+            migrate(each, session)
+        except sqlite3.Error as failure:
+            if failure.sqlite_errorcode != sqlite3.SQLITE_ERROR:
+                raise
+            raise ContractError(f"the tables of {each.owner!r} cannot be made: {failure}") from failure
 
 
 @asynccontextmanager

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.errors import ConfigError
+from agents.errors import ConfigError, ContractError
 from agents.memory import open_memory
 from agents.memory.connection import Tables
 from tests.support.tiny_graph import count, letter
@@ -29,9 +29,9 @@ async def test_an_owner_brings_tables_of_its_own(path: Path) -> None:
 
 
 async def test_a_step_that_fails_leaves_the_version_before(path: Path) -> None:
-    """Of several steps either all are done or none; the error names the setting."""
+    """Of several steps either all are done or none; the error names the owner and the fault."""
     await rows(path, FIRST)
-    with pytest.raises(ConfigError, match="DATABASE_URL"):
+    with pytest.raises(ContractError, match="tables of 'garden' cannot be made: no such table: nowhere"):
         await rows(path, FIRST, SECOND, "INSERT INTO nowhere VALUES (1);")
     assert await rows(path, FIRST, SECOND) == [("fern", 1)]
 

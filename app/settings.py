@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeVar
 
 from langsmith.utils import tracing_is_enabled
-from pydantic import AfterValidator, AnyHttpUrl, Field, SecretStr, ValidationError, model_validator
+from pydantic import AfterValidator, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, NoDecode
 
 import prompts
@@ -149,9 +149,6 @@ class Settings(Extensions):
     silence_times: int = Field(default=1, ge=1, le=10)
     direct_switch: bool = True
     observers_asked: Literal["beside", "first"] = "beside"
-    transcriber_model: str | None = None
-    transcriber_base_url: AnyHttpUrl | None = None
-    transcriber_api_key: SecretStr | None = None
     attached_length: int = Field(default=20_000, ge=0, le=1_000_000)
     message_length: int = Field(default=16_000, ge=100, le=1_000_000)
     turns_per_hour: int = Field(default=120, ge=0)

@@ -14,7 +14,7 @@ from agents.state.person import ASR, FORWARDED, OF_USER, OWN, Origin, Quoted, Qu
 from app.assistant.assistant import Assistant
 from app.assistant.attached_text import LARGEST_ATTACHED, text_of
 from app.assistant.pictures import MOST_PICTURES, media_type, picture
-from app.assistant.transcriber import NotHeard, Transcriber, suffix_of
+from app.assistant.speech import NotHeard, SpeechReader, suffix_of
 from app.assistant.turn import Turn
 from app.presentation.texts import shortened
 from app.process.tasks import loop_time
@@ -90,18 +90,18 @@ class _Parts:
 class FileReader:
     """Reads the files beside messages as far as the installation's models can use them.
 
-    `longest` is the most characters of all files of a message; `transcriber` None: speech is not understood.
+    `longest` is the most characters of all files of a message; without `speech` no recording is understood.
     """
 
-    def __init__(self, assistant: Assistant, transcriber: Transcriber | None, longest: int) -> None:
-        self._assistant, self._transcriber, self._longest = assistant, transcriber, longest
+    def __init__(self, assistant: Assistant, speech: SpeechReader | None, longest: int) -> None:
+        self._assistant, self._speech, self._longest = assistant, speech, longest
         self._slots = asyncio.Semaphore(AT_ONCE)
 
     @property
     def kinds(self) -> set[QuotedKind]:
         """The kinds of files and places that can be used at all."""
         seen: set[QuotedKind] = {"photo"} if self._assistant.sees else set()
-        heard: set[QuotedKind] = {"voice"} if self._transcriber else set()
+        heard: set[QuotedKind] = {"voice"} if self._speech else set()
         read: set[QuotedKind] = {"file", "location", "contact"} if self._assistant.reads else set()
         return seen | heard | read
 
@@ -172,9 +172,9 @@ class FileReader:
         parts.quoted.append(part)
 
     async def _hear(self, part: Quoted, fetch: Fetch, lang: str) -> str:
-        assert self._transcriber is not None  # else no speech is taken
+        assert self._speech is not None  # else no speech is taken
         try:
-            return await self._transcriber.text(await _fetched(part, fetch), lang)
+            return await self._speech.text(await _fetched(part, fetch), lang)
         except NotHeard as failure:
             LOG.warning("speech could not be written down: %s", failure)
             raise NotFetched("file_not_heard") from None

@@ -35,7 +35,7 @@ from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speaker, Speakers
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
-from app.assistant.transcriber import Transcriber
+from app.assistant.speech import SpeechReader
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnDependencies, TurnPlayer
 from app.assistant.turn_queue import TurnQueue
@@ -410,19 +410,9 @@ async def _close(
         return None
 
 
-OPENAI_URL = "https://api.openai.com/v1"
-
-
 def make_file_reader(settings: Settings, assistant: Assistant) -> FileReader:
-    """Return the reader of files; it reads speech if a model for that is set."""
-    transcriber = None
-    if settings.transcriber_model:
-        own = settings.transcriber_base_url and str(settings.transcriber_base_url)
-        url, key = own or settings.openai_base_url or OPENAI_URL, settings.transcriber_api_key
-        # No server may get the key of another one.
-        key = key if own else key or settings.openai_api_key
-        transcriber = Transcriber(url, settings.transcriber_model, key, settings.model_timeout)
-    return FileReader(assistant, transcriber, settings.attached_length)
+    """Return the reader of files; it reads speech if a plug-in offers that."""
+    return FileReader(assistant, assistant.services.find(SpeechReader), settings.attached_length)
 
 
 THRESHOLDS_ITEM = ("application", "gate"), "thresholds"

@@ -13,7 +13,7 @@ Tools for tests: `shop_tools`, `page_tools`, `write_tools`, `errands`; the forms
 
 Servers on this machine: `http_service`, `http_door`, `routes_once`, `matching_steps`, `page_visits`, `loopback`,
     `webhook_server`, `search_servers`, `notification_server`, `pdf_file`, `postgres_server`, `worker_fleet`,
-    `trace_receiver`.
+    `trace_receiver`, `speech`.
 
 Telegram: a server that speaks the Bot API: `telegram_server`, `telegram_http`, `telegram_schema`, `telegram_table`,
     `telegram_limits`, `telegram_flood`, `telegram_chats`.

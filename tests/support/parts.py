@@ -18,6 +18,7 @@ EVERY_PLUGIN = (
     "remote_tools",
     "ring",
     "seat",
+    "speech",
     "standin",
     "studio",
     "telegram",

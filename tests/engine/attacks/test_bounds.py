@@ -19,17 +19,16 @@ from agents.toolkit import Refused, traits
 from app.assistant import Turn
 from app.assistant.file_reader import FileReader
 from app.assistant.outcome_store import TERMINAL
-from app.assistant.transcriber import Transcriber
 from app.settings import Settings
 from app.testing import Chat
 from app.testing.script import Call, Line
 from app.yaml_file import FilePart, read_files
 from prompts import phrase
 from tests.support.changed_speakers import changed
-from tests.support.http_service import Answer, Service
 from tests.support.rules import RulesModel
 from tests.support.rules_prompt import rules_prompt
 from tests.support.sampling import sample
+from tests.support.speech import Heard
 
 pytestmark = pytest.mark.needs("profile")
 
@@ -335,15 +334,16 @@ async def test_nothing_is_written_down_for_a_message_that_is_not_taken(chat: Cha
         fetched.append(part.get("file", ""))
         return b"OggS" + bytes(200)
 
-    async with Service.open(Answer({"text": "milk"})) as service, chat.assistant() as assistant:
-        reader = FileReader(assistant, Transcriber(service.url, "m"), 0)
+    speech = Heard("milk")
+    async with chat.assistant() as assistant:
+        reader = FileReader(assistant, speech, 0)
         [_ async for _ in assistant.play(Turn(thread="ann", text="hello"))]
         for text in ("", "hear me"):
             reading = await reader.read(Turn(thread="ann", text=text, quoted=[part]), fetch, "en")
             assert reading.turn
             codes = [event.code async for event in assistant.play(reading.turn) if isinstance(event, Error)]
             assert codes == ["many_turns"]
-        assert (fetched, service.asked) == ([], [])
+        assert (fetched, speech.asked) == ([], [])
 
 
 @pytest.mark.needs("planner")

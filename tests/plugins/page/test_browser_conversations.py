@@ -7,7 +7,6 @@ from playwright.async_api import FilePayload, expect
 
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
-from app.assistant.transcriber import Transcriber
 from app.plugins.seat.seats import Seats
 from app.testing.script import Script
 from prompts import title_of
@@ -15,9 +14,9 @@ from tests.support.browser import PHONE, browsing, say
 from tests.support.browser import assistant as assistant
 from tests.support.chromium import IN_BROWSER
 from tests.support.http_door import KEYS, SHOP
-from tests.support.http_service import Answer, Service
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.shop_tools import BEGIN
+from tests.support.speech import Heard
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("planner"), *IN_BROWSER]
 
@@ -160,11 +159,9 @@ async def test_files_and_spoken_words(tmp_path: Path, script: Script) -> None:
     script.add(supervisor=["A dot.", "Once upon a time."])
     dot = bytes.fromhex("89504e470d0a1a0a") + b"dot"
     picture = FilePayload(name="dot.png", mimeType="image/png", buffer=dot)
-    async with (
-        Service.open(Answer({"text": "tell me a story"})) as service,
-        stage(tmp_path / "files.db", script.models(ROLES)) as assistant,
-    ):
-        reader = FileReader(assistant, Transcriber(service.url, "whisper-1"), 1_000)
+    async with stage(tmp_path / "files.db", script.models(ROLES)) as assistant:
+        speech = Heard("tell me a story")
+        reader = FileReader(assistant, speech, 1_000)
         async with browsing(assistant, PHONE, reader=reader) as page:
             async with page.expect_file_chooser() as choosing:
                 await page.get_by_role("button", name="Attach files").click()
@@ -183,5 +180,5 @@ async def test_files_and_spoken_words(tmp_path: Path, script: Script) -> None:
             await microphone.click()
             await expect(page.locator(".heard").last).to_contain_text("tell me a story")
             await expect(page.locator("#log")).to_contain_text("Once upon a time.")
-        [recording] = service.asked
-        assert recording.body
+        [(recording, _)] = speech.asked
+        assert recording

@@ -9,12 +9,11 @@ import pytest
 
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
-from app.assistant.transcriber import Transcriber
 from app.testing.script import Script
 from tests.support.http_door import served
-from tests.support.http_service import Answer, Service
 from tests.support.page_visits import BY_PAGE, TALK, said
 from tests.support.scripted_assistant import ROLES, stage
+from tests.support.speech import Heard
 
 PIXEL = bytes.fromhex("89504e470d0a1a0a") + b"dot" * 500_000
 UNUSABLE = {
@@ -99,33 +98,30 @@ async def test_speech_that_is_sent_again(assistant: Assistant, script: Script) -
     """A recording whose answer was lost on the way is the same message, although it would be heard otherwise."""
     script.add(supervisor=["Once upon a time."])
     files = {"voice": ("voice", b"OggS" + b"\1" * 50)}
-    async with Service.open(Answer({"text": "a story"}), Answer({"text": "us tory"})) as service:
-        reader = FileReader(assistant, Transcriber(service.url, "whisper-1"), 1_000)
-        async with (
-            served(assistant, reader=reader) as url,
-            httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as client,
-        ):
-            for _ in "12":
-                sent = await client.post(f"{TALK}/messages", data={"id": "message-1"}, files=files)
-                assert "a story" in sent.text
-                assert "Once upon a time." in (await client.get(f"{TALK}/answer?id=message-1")).text
-    assert len(service.asked) == 1
+    speech = Heard("a story", "us tory")
+    async with (
+        served(assistant, reader=FileReader(assistant, speech, 1_000)) as url,
+        httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as client,
+    ):
+        for _ in "12":
+            sent = await client.post(f"{TALK}/messages", data={"id": "message-1"}, files=files)
+            assert "a story" in sent.text
+            assert "Once upon a time." in (await client.get(f"{TALK}/answer?id=message-1")).text
+    assert len(speech.asked) == 1
 
 
 async def test_spoken_words(assistant: Assistant, script: Script) -> None:
     """The page's recording goes to the transcriber, and its words are the user's message."""
     script.add(supervisor=["Once upon a time."])
     voice = [("voice", ("voice", b"\x1a\x45\xdf\xa3webm"))]
-    async with Service.open(Answer({"text": "tell me a story"})) as service:
-        reader = FileReader(assistant, Transcriber(service.url, "whisper-1"), 0)
-        async with (
-            served(assistant, reader=reader) as url,
-            httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as client,
-        ):
-            assert 'aria-pressed="false"' in (await client.get(TALK)).text
-            shown = await client.post(f"{TALK}/messages", data={"id": "message-1", "text": ""}, files=voice)
-            assert "tell me a story" in shown.text
-            [stream] = re.findall(r'sse-connect="([^"]+)"', shown.text)
-            assert "Once upon a time." in (await client.get(stream)).text
+    async with (
+        served(assistant, reader=FileReader(assistant, Heard("tell me a story"), 0)) as url,
+        httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as client,
+    ):
+        assert 'aria-pressed="false"' in (await client.get(TALK)).text
+        shown = await client.post(f"{TALK}/messages", data={"id": "message-1", "text": ""}, files=voice)
+        assert "tell me a story" in shown.text
+        [stream] = re.findall(r'sse-connect="([^"]+)"', shown.text)
+        assert "Once upon a time." in (await client.get(stream)).text
     [line, _] = await assistant.history("day")
     assert (line.text, line.metadata["source"]) == ("tell me a story", "asr")

@@ -8,8 +8,8 @@ from agents.state.person import FORWARDED
 from app.assistant.pictures import picture
 from app.testing.script import Script
 from tests.plugins.telegram.people import ANN, BOB, GROUP, Open, until_stored
-from tests.support.http_service import Answer, Service
 from tests.support.scripted_assistant import Gate, values
+from tests.support.speech import Heard
 from tests.support.telegram_server import BotApi, refusal
 from tests.support.user_words import spoken
 
@@ -155,28 +155,24 @@ async def test_what_cannot_be_used_is_told_once(door: Open, world: BotApi, scrip
 async def test_speech_is_a_message(door: Open, world: BotApi, script: Script) -> None:
     """The transcript is the user's message, shown to them, and kept as spoken; the server knows the language."""
     script.add(supervisor=["Done."])
-    async with (
-        Service.open(Answer({"text": "Купи хлеб"})) as service,
-        door(transcriber_model="whisper-1", transcriber_base_url=service.url) as telegram,
-    ):
+    speech = Heard("Купи хлеб")
+    async with door(given=[speech]) as telegram:
         world.says(ANN, voice=world.uploads(VOICE, duration=3), writer={"language_code": "ru"})
         assert await world.until_sent(ANN, 2, door=telegram) == ["ℹ️ Я расслышал: «Купи хлеб»", "Done."]
         [heard, _] = await telegram.assistant.history(THREAD)
     assert (heard.text, heard.metadata["source"], "quoted" in heard.metadata) == ("Купи хлеб", "asr", False)
-    assert (service.asked[0].body["file"], service.asked[0].body["language"]) == (VOICE, "ru")
+    assert speech.asked == [(VOICE, "ru")]
 
 
 async def test_a_round_video_message_is_speech(door: Open, world: BotApi, script: Script) -> None:
-    """Its speech counts, under a name that tells its kind."""
+    """Its speech counts."""
     script.add(supervisor=["Done."])
     film = b"\0\0\0\x18ftypisom" + VOICE
-    async with (
-        Service.open(Answer({"text": "buy bread"})) as service,
-        door(transcriber_model="whisper-1", transcriber_base_url=service.url),
-    ):
+    speech = Heard("buy bread")
+    async with door(given=[speech]):
         world.says(ANN, video_note=world.uploads(film, length=9, duration=1))
         assert await world.until_sent(ANN, 2) == ["ℹ️ I heard: “buy bread”", "Done."]
-    assert service.asked[0].body["file"].name == "speech.mp4"
+    assert speech.asked == [(film, "en")]
 
 
 async def test_speech_that_nobody_writes_down(door: Open, world: BotApi, script: Script) -> None:
@@ -195,10 +191,7 @@ async def test_speech_that_is_not_understood(door: Open, world: BotApi, script: 
     """The user is asked to say it again, and nothing of it is kept; a caption is answered."""
     script.add(supervisor=["Yes."])
     word = "ℹ️ I could not understand the recording. Please try again, or write."
-    async with (
-        Service.open(Answer(status=400)) as service,
-        door(transcriber_model="m", transcriber_base_url=service.url) as telegram,
-    ):
+    async with door(given=[Heard()]) as telegram:
         assert await world.asks(ANN, voice=world.uploads(VOICE, duration=3), sent=1) == [word]
         world.says(ANN, audio=world.uploads(VOICE, duration=3), caption="Is this music?")
         assert (await world.until_sent(ANN, 3, door=telegram))[1:] == [f"{word} I go by your words.", "Yes."]
@@ -312,18 +305,17 @@ async def test_files_outlive_a_restart(door: Open, world: BotApi, sees: Script) 
     """A picture and a recording that waited when the process ended are fetched and answered by the next one."""
     sees.gates["supervisor"] = Gate(0)
     sees.add(supervisor=["never finished"])
-    async with Service.open(Answer({"text": "put it down"})) as speech:
-        more = {"transcriber_model": "m", "transcriber_base_url": speech.url}
-        async with door(is_killed=True, **more) as telegram:
-            world.says(ANN, photo=photo(world), caption="What is this?")
-            world.says(ANN, voice=world.uploads(VOICE, duration=3))
-            await world.until(lambda: sees.asked)
-            await until_stored(telegram, THREAD, 2)
-        del sees.gates["supervisor"]
-        sees.add(supervisor=["A hat.", "Done."])
-        async with door(**more) as telegram:
-            assert await world.until_sent(ANN, 3, door=telegram) == ["A hat.", "ℹ️ I heard: “put it down”", "Done."]
-            texts = [(line.text, line.metadata["source"]) for line in await telegram.assistant.history(THREAD)]
+    speech = Heard("put it down")
+    async with door(is_killed=True, given=[speech]) as telegram:
+        world.says(ANN, photo=photo(world), caption="What is this?")
+        world.says(ANN, voice=world.uploads(VOICE, duration=3))
+        await world.until(lambda: sees.asked)
+        await until_stored(telegram, THREAD, 2)
+    del sees.gates["supervisor"]
+    sees.add(supervisor=["A hat.", "Done."])
+    async with door(given=[speech]) as telegram:
+        assert await world.until_sent(ANN, 3, door=telegram) == ["A hat.", "ℹ️ I heard: “put it down”", "Done."]
+        texts = [(line.text, line.metadata["source"]) for line in await telegram.assistant.history(THREAD)]
     assert pictures(sees, 1) == [base64(JPEG)]
     assert texts[2] == ("put it down", "asr")
     assert len(speech.asked) == 1
@@ -348,10 +340,7 @@ async def test_an_audio_file_is_not_the_users_voice(
 ) -> None:
     """Anybody may have spoken it: a model reads it, and it does nothing; a caption is the user's word."""
     script.add(supervisor=["He wants it undone."])
-    async with (
-        Service.open(Answer({"text": "undo"})) as service,
-        door(transcriber_model="m", transcriber_base_url=service.url) as telegram,
-    ):
+    async with door(given=[Heard("undo")]) as telegram:
         caption_part: dict[str, Any] = {"caption": caption} if caption else {}
         world.says(ANN, audio=world.uploads(VOICE, duration=3), **caption_part)
         assert (await world.until_sent(ANN, 2, door=telegram))[-1] == "He wants it undone."

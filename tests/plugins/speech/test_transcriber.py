@@ -3,7 +3,10 @@
 import pytest
 from pydantic import SecretStr
 
-from app.assistant.transcriber import NotHeard, Transcriber, suffix_of
+from agents.toolkit.services import Services
+from app.assistant.speech import NotHeard, suffix_of
+from app.plugins.speech import SpeechSettings, opened
+from app.plugins.speech.transcriber import Transcriber
 from tests.support.http_service import Answer, Service
 from tests.support.search_servers import AIMOCK, NODE, transcriber
 
@@ -99,3 +102,28 @@ async def test_another_server() -> None:
     """aimock, which reads the form as OpenAI does."""
     async with transcriber("put milk on my list") as url:
         assert await Transcriber(f"{url}/v1", "whisper-1").text(VOICE, "en") == "put milk on my list"
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({}, ("https://api.openai.com/v1", "ours")),
+        ({"openai_base_url": "http://one/v1"}, ("http://one/v1", "ours")),
+        ({"transcriber_api_key": "own"}, ("https://api.openai.com/v1", "own")),
+        ({"transcriber_base_url": "http://other/v1"}, ("http://other/v1", None)),
+        ({"transcriber_base_url": "http://other/v1", "transcriber_api_key": "own"}, ("http://other/v1", "own")),
+    ],
+)
+async def test_no_server_gets_the_key_of_another_one(values: dict[str, str], expected: tuple[str, str | None]) -> None:
+    """The application's server and key are taken, unless there is a server for speech alone."""
+    settings = {"_env_file": None, "transcriber_model": "m", "openai_api_key": "ours", **values}
+    async with opened(Services(SpeechSettings.model_validate(settings))) as services:
+        [speech] = services
+    assert isinstance(speech, Transcriber)
+    assert (speech.url, speech.key and speech.key.get_secret_value()) == expected
+
+
+async def test_without_a_model_nobody_hears() -> None:
+    """The plug-in then offers nothing."""
+    async with opened(Services(SpeechSettings(_env_file=None))) as services:
+        assert services == ()

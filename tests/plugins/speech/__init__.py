@@ -1,0 +1,1 @@
+"""The plug-in that writes speech down."""

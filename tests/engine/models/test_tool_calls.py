@@ -71,6 +71,18 @@ async def test_arguments_that_are_not_json(mock: LLMock, tmp_path: Path, times: 
     mock.assert_resilient()
 
 
+@pytest.mark.parametrize("args", ['["milk"]', '"milk"', "null", "milk", '{"items": ["milk"'])
+async def test_arguments_that_are_no_object(tmp_path: Path, args: str) -> None:
+    """JSON that is no object is no better: the call is asked for again."""
+    plan, wish = odd_provider.call("plan_things", "{}", "a"), odd_provider.call("add_todos", '{"items": ["milk"]}', "b")
+    replies = [plan, odd_provider.call("add_todos", args, "b"), wish, odd_provider.words("Noted.")]
+    async with Provider.open(*replies) as server, talk(tmp_path, server.url) as assistant:
+        events = await turn(assistant, "put down milk")
+        assert errors(events) == ["model_retry"]
+        assert said(events) == ["Noted."]
+        assert await todos(assistant) == ["milk"]
+
+
 @pytest.mark.parametrize("call_id", [None, "call_0"])
 async def test_calls_without_ids_of_their_own(tmp_path: Path, call_id: str | None) -> None:
     """A server that gives no ids to tool calls, or all the same one, loses no work."""

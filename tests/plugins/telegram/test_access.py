@@ -76,3 +76,18 @@ async def test_nobody_is_let_in_unless_named(door: Open, world: BotApi) -> None:
         assert "only talks to people it was told of" in message
         assert "TELEGRAM" not in message
         assert await telegram.assistant.threads() == []
+
+
+@pytest.mark.usefixtures("window")
+async def test_what_is_no_text_is_told(door: Open, world: BotApi) -> None:
+    """A die gets a sentence, an album's caption is read; a service message gets no answer."""
+    film = {"file_id": "2", "file_unique_id": "2", "width": 9, "height": 9, "duration": 1}
+    async with door(Echo().models(ROLES)):
+        world.says(ANN, dice={"emoji": "🎲", "value": 3})
+        world.says(ANN, video=film, media_group_id="7", caption="look")
+        world.says(ANN, video=film, media_group_id="7")
+        world.says(ANN, pinned_message={"message_id": 1, "date": 0, "chat": {"id": ANN, "type": "private"}})
+        world.bring({"edited_message": world.says(ANN, "hello")})
+        texts = await world.until_sent(ANN, 4)
+    assert texts[0] == "I cannot use what you sent. Please put it into words."
+    assert texts[1:] == ["ℹ️ I cannot open what you sent. I go by your words.", "look", "hello"]

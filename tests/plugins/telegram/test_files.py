@@ -8,6 +8,7 @@ from agents.state.person import FORWARDED
 from app.assistant.pictures import picture
 from app.testing.script import Script
 from tests.plugins.telegram.people import ANN, BOB, GROUP, Open, until_stored
+from tests.support.pdf_file import pdf
 from tests.support.scripted_assistant import Gate, values
 from tests.support.speech import Heard
 from tests.support.telegram_server import BotApi, refusal
@@ -240,6 +241,17 @@ async def test_a_document_that_is_not_read(door: Open, world: BotApi, script: Sc
             world.says(ANN, document=world.uploads(data or b"", file_name=name), caption="Is it long?")
             texts = await world.until_sent(ANN, 2 * number)
             assert texts[-2:] == [f"ℹ️ {word} I go by your words.", "Yes."]
+
+
+async def test_a_pdf_and_a_picture_as_files(door: Open, world: BotApi, sees: Script) -> None:
+    """A file's content decides its kind: a picture is seen, and a PDF file is read."""
+    sees.add(supervisor=["Two years.", "A hat."])
+    async with door():
+        await world.asks(ANN, document=world.uploads(pdf("The warranty lasts two years."), file_name="w.txt"), sent=1)
+        assert "The warranty lasts two years." in sees.asked[0].messages[-1].text
+        world.says(ANN, document=world.uploads(JPEG, file_name="hat.pdf", mime_type="application/pdf"))
+        assert (await world.until_sent(ANN, 2))[1] == "A hat."
+    assert pictures(sees) == [base64(JPEG)]
 
 
 async def test_places_and_contacts_are_context(door: Open, world: BotApi, script: Script) -> None:

@@ -1,5 +1,6 @@
 """The checkpoints of a thread: the last one written, whatever the clocks say."""
 
+import asyncio
 import os
 import time
 import zlib
@@ -15,7 +16,8 @@ from langgraph.types import Command
 from agents.errors import BrokenState
 from agents.memory import Memory
 from agents.memory.checkpointer import Saver
-from tests.support.tiny_graph import THREAD, Words, graph, open_saver, say, words
+from tests.support.simulated_time import rounds
+from tests.support.tiny_graph import THREAD, Words, count, graph, letter, open_saver, say, words
 
 
 class TestSaver:
@@ -64,6 +66,19 @@ class TestSaver:
             with pytest.raises(BrokenState, match="thread 't'"):
                 await memory.saver.aget_tuple(THREAD)
         assert "trap" not in os.listdir(tmp_path)
+
+    async def test_a_cancelled_write_is_undone_and_lets_the_next_writer_in(self, path: Path, memory: Memory) -> None:
+        """Whenever a write is cancelled, it happened whole or not at all, and the file is free at once."""
+        await say(memory.saver, "one")
+        place, before = (await newest(memory.saver)).config, count(path, "writes")
+        for moment in range(20):
+            task = asyncio.create_task(memory.saver.aput_writes(place, [("a", 1), ("b", 2)], f"x{moment}"))
+            await rounds(moment)
+            task.cancel()
+            await asyncio.wait([task])
+            assert (count(path, "writes") - before) % 2 == 0
+            async with asyncio.timeout(60):
+                await memory.transcript.accept(letter(str(moment)))
 
 
 async def test_a_turn_is_saved_when_its_route_is_over_or_has_failed(memory: Memory) -> None:

@@ -195,17 +195,17 @@ class Seats(NoticeSource, Takeover):
 
         return await self._step(thread, say)
 
-    async def hand_back(self, thread: str, operator: Operator, note: str = "", *, force: bool = False) -> Seat:
+    async def hand_back(self, thread: str, operator: Operator, note: str = "") -> Seat:
         """Hand a thread back to the assistant, with a notice to the user; it reads the note in its next turn.
 
         Raises:
-            UsageError: another person or nobody holds the thread, unless it is forced.
+            UsageError: another person or nobody holds the thread.
         """
         operator, note = named(operator), storable(note).strip()[:LONGEST_NOTE]
 
         def hand_back(database: Session) -> Seat:
             seat = _seat(database, thread)
-            if seat is None or not seat.holder or (seat.holder_id != operator.id and not force):
+            if seat is None or not seat.holder or seat.holder_id != operator.id:
                 raise UsageError(_nobody(thread, seat))
             if note:
                 values = {"thread": seat.thread, "user": seat.user, "holder": operator.name, "text": note}

@@ -23,13 +23,15 @@ from app.doors.http.pages.guard import accepted_language, links, user_of
 from app.doors.http.pages.markup import drawn, make_templates
 from app.doors.http.pages.paths import VERSION, static_file, version_of
 from app.plugins.lab.agents import Workshop
+from app.plugins.lab.cases import Case
 from app.plugins.lab.desk import Desk
+from app.plugins.lab.desk_session import DeskSession
 from app.plugins.lab.folder import Kind, LabFolder, Part, lab_folder
 from app.plugins.lab.forms import form_data
-from app.plugins.lab.kinds import KINDS
 from app.plugins.lab.live import OpenTalks, Works
 from app.plugins.lab.mocks import Mock
 from app.plugins.lab.reasons import PHRASES, PROBLEMS, worded
+from app.plugins.lab.simulation import SimulatedUser
 from app.presentation.listing import moment
 from app.process.exit_codes import FAULTS, told
 from app.security.api_keys import Key
@@ -38,6 +40,8 @@ from app.settings import Settings
 from app.yaml_file import MisfitValue
 from prompts import FALLBACK, languages, retold, sentence, table
 
+LISTED: Mapping[str, type[BaseModel]] = {"cases": Case, "desk": DeskSession, "mocks": Mock, "users": SimulatedUser}
+"""The models of the files that a page lists, by kind."""
 PARTS = ("threads", "runs", "mocks", "agents", "tools", "desk")
 """The parts of the lab, in the order of the navigation."""
 MOST_FIELDS = 4_000
@@ -96,11 +100,11 @@ class LabVisit:
         """The lab's mocks whose files have no fault."""
         return [*self.sound("mocks", Mock, *self.folder.names("mocks")).values()]
 
-    def files(self, kind: Kind) -> Mapping[str, BaseModel]:
+    def files(self, kind: str) -> Mapping[str, BaseModel]:
         """Return the files of a kind by their names, as `sound` does."""
-        return self.sound(kind, KINDS[kind], *self.folder.names(kind))
+        return self.sound(kind, LISTED[kind], *self.folder.names(kind))
 
-    def sound(self, kind: Kind, model: type[Part], *names: str) -> dict[str, Part]:
+    def sound(self, kind: str, model: type[Part], *names: str) -> dict[str, Part]:
         """Return these files of a kind. The page shows the fault of a broken one beside the others."""
         parts = dict[str, Part]()
         for name in names:

@@ -21,6 +21,7 @@ from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import SUPERVISOR_TOOLS, plugins_found, tables_of
 from app.composition.history_search import search_history
+from app.process.garbage import seldom_searched
 from app.testing.script import Call, Line, Script
 from benchmarks.conversation import ERRANDS, WORK, Step, found, script
 from prompts import languages
@@ -113,7 +114,9 @@ async def stage(
             graph = cast(Graph, _Lasting(graph, durability))
         models = player.models([SUPERVISOR, "observer", *speakers.dialogs])
         turns = TurnPlayer(graph, Languages("en", tuple(langs)), memory=memory, models=models)
-        yield Assistant(turns, speakers)
+        # As `open_assistant` does.
+        with seldom_searched():
+            yield Assistant(turns, speakers)
 
 
 class _Lasting:

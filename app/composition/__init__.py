@@ -50,6 +50,7 @@ from app.composition.windows import fitting
 from app.databases import backend_of
 from app.extensions import module_of, plugins
 from app.presentation.tool_card import cards, faults
+from app.process.garbage import seldom_searched
 from app.security.permissions import Permissions
 from app.settings import Settings, misspelt, read, unread, use_extensions
 from dialogs import Dialog
@@ -111,7 +112,8 @@ async def open_assistant(
             around_turn=turn_hooks(plugins_found()),
             **{part.name: getattr(parts, part.name) for part in fields(TurnDependencies)},
         )
-        yield make(player, accepted)
+        with seldom_searched():
+            yield make(player, accepted)
 
 
 @asynccontextmanager

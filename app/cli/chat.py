@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from agents.language.text.clean import clean
+from agents.memory.inbox import lines_of
 from app.assistant.clocks import SilenceClock
 from app.cli.talk import RULES, TalkOptions, opened, screen_of, visit_of, with_options
 from app.composition import make_file_reader
@@ -18,6 +19,9 @@ from app.doors.visit import Visit
 from app.presentation.texts import say
 from app.process.exit_codes import INTERRUPTED, WAITING
 from app.settings import Settings, read_settings
+
+OFFERED = 1_000
+"""The latest lines of a conversation among which the user's own are offered again at the prompt."""
 
 
 @with_options
@@ -36,7 +40,8 @@ async def chat(talk: TalkOptions) -> int:
         screen = LiveMarkdown(console, lang)
         visit = visit_of(assistant, talk, screen, log)
         visit.reader = make_file_reader(settings, assistant)
-        said = [line.text for line in await assistant.history(visit.thread, visit.owner) if line.role == "user"]
+        latest = await assistant.memory.transcript.lines(visit.thread, limit=OFFERED)
+        said = [line.text for line in lines_of(visit.owner, latest) if line.role == "user"]
         repl = Repl(visit, screen, console=console, history=InMemoryHistory(said))
         async with (
             assistant.ringing(repl.ring, user=visit.owner),

@@ -3,49 +3,22 @@
 A dialog with a form also asks field by field, and finishes.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from agents.language.text.vocabulary import corrected, mentions
 from agents.state.message_notes import notes_of
 from app.plugins.standin.lists import LIST, pointed
+from app.plugins.standin.patterns import Match
 from app.plugins.standin.planning import ASK, CHOOSE, NeedsCall, Plan, is_value, understand
 from app.plugins.standin.replies import examples, in_words, joined, not_understood, noted, small_talk
-from app.plugins.standin.situation import (
-    FILL_FORM,
-    HAND_BACK,
-    HELP,
-    PROTOCOL,
-    UNSURE,
-    CallResult,
-    Move,
-    PlannedCall,
-    Situation,
-)
+from app.plugins.standin.situation import FILL_FORM, HAND_BACK, HELP, PROTOCOL, UNSURE, Move, PlannedCall, Situation
 from app.plugins.standin.values import REFERRING, WHEN
 from app.plugins.standin.vocabulary import asking, sentence
 
 
 def speak(now: Situation) -> Move:
     """Return the dialog's next move."""
-    if not now.results and (move := _aside(now)):
-        return move
-    try:
-        plan = understand(now)
-    except NeedsCall as needed:
-        if needed.call and not any(result.call == needed.call for result in now.results):
-            return Move("", (needed.call,))
-        notes = {"asks": needed.asks} if needed.asks and not any(result.failed for result in now.results) else {}
-        # The lookups for a call that the user has declined mean nothing any more.
-        outcomes = now.results[-1:] if now.results and now.results[-1].declined else now.results
-        return Move(in_words(outcomes, (), now.lang), notes=notes) if outcomes else _lost(now)
-    done = [result.call for result in now.results]
-    is_filled = any(call.name == FILL_FORM for call in done)
-    remaining = [call for call in plan.calls if call not in done and not (is_filled and call.name == FILL_FORM)]
-    if remaining and plan.unsure:
-        return Move("", tuple(remaining), {UNSURE: True, "asks": now.asks})
-    return Move("", tuple(remaining)) if remaining else _answer(now, plan)
+    return (None if now.results else _aside(now)) or _act(now)
 
 
 def hand_back(wish: str, text: str = "") -> Move:
@@ -56,39 +29,51 @@ def hand_back(wish: str, text: str = "") -> Move:
 def _aside(now: Situation) -> Move | None:
     """Answer a message without a wish: an empty one, a no to the open question, a farewell, small talk."""
     if not (now.heard or now.form) and (asks := now.note("asks")):
+        # The user is back.
         return Move(asking(asks["tool"], asks["slot"], now.lang), notes={"asks": asks})
     if not now.heard:
         return _go_on(now, "" if now.form else examples(now) or sentence("greeted", now.lang))
     if now.asked and now.asked.kind in ("flag", "choice") and is_value(now):
         return None
-    is_of_form = bool(now.asks) and now.asks["tool"] == FILL_FORM
-    if is_of_form and now.says("no", "skip", "omit"):
+    if now.asks and now.asks["tool"] == FILL_FORM and now.says("no", "skip", "omit"):
         return _go_on(now, "", skip=True)
-    if now.says("cancel") and now.form:
+    if now.form and now.says("cancel"):
         return hand_back("", sentence("left", now.lang))
-    if now.says("cancel", "no") and now.asks:
+    if now.asks and now.says("cancel", "no"):
         known = ", ".join(value for value in now.asks["args"].values() if isinstance(value, str))
         return Move(sentence("dropped", now.lang, what=known) if known else sentence("cancelled", now.lang))
-    if now.says("leave") and all(
-        {*REFERRING} & {*it.slots} and not pointed(now, it.pattern.tool, it.slots) for it in now.wishes
-    ):
-        return _left(now)
+    if now.says("leave") and all(_is_of_nothing(now, it) for it in now.wishes):
+        # "Stop it" may be for a film beside this dialog.
+        return hand_back(now.heard) if now.facts.get("active") else hand_back("", sentence("left", now.lang))
     is_open = bool(now.left or now.asks)
     if now.says("go_on.phrases") and not now.wishes and (is_open or now.form):
         return _go_on(now, "")
-    if is_open and now.says("yes"):
-        return _go_on(now, sentence("not_understood", now.lang))
-    text = small_talk(now)
+    text = sentence("not_understood", now.lang) if is_open and now.says("yes") else small_talk(now)
     is_leaving = bool(now.says("goodbye", "thanks"))
     return (Move(text) if is_leaving else _go_on(now, text)) if text else None
 
 
-def _left(now: Situation) -> Move:
-    """Answer "stop it": it is for a film beside this dialog, for what was shown without it, or a goodbye."""
-    if now.facts.get("active"):
-        return hand_back(now.heard)
-    is_aside = any("served" in notes_of(it) for it in now.before[-1:]) and mentions("pointing", now.heard, now.lang)
-    return _go_on(now, not_understood(now)) if is_aside else hand_back("", sentence("left", now.lang))
+def _is_of_nothing(now: Situation, wish: Match) -> bool:
+    return bool({*REFERRING} & {*wish.slots}) and not pointed(now, wish.pattern.tool, wish.slots)
+
+
+def _act(now: Situation) -> Move:
+    """Make the calls of the user's wishes; tell their outcome when all are made."""
+    try:
+        plan = understand(now)
+    except NeedsCall as needed:
+        if needed.call and not any(result.call == needed.call for result in now.results):
+            return Move("", (needed.call,))
+        # The lookups for a call that the user has declined mean nothing any more.
+        outcomes = now.results[-1:] if now.results and now.results[-1].declined else now.results
+        asks = None if any(result.failed for result in now.results) else needed.asks
+        return Move(in_words(outcomes, (), now.lang), notes={"asks": asks}) if outcomes else _lost(now)
+    done = [result.call for result in now.results]
+    is_filled = any(call.name == FILL_FORM for call in done)
+    remaining = [call for call in plan.calls if call not in done and not (is_filled and call.name == FILL_FORM)]
+    if remaining:
+        return Move("", tuple(remaining), {UNSURE: True, "asks": now.asks} if plan.unsure else {})
+    return _answer(now, plan)
 
 
 def _answer(now: Situation, plan: Plan) -> Move:
@@ -107,28 +92,21 @@ def _answer(now: Situation, plan: Plan) -> Move:
         plan.asks = {"tool": acted[-1].call.name, "slot": WHEN, "args": {it: args[it] for it in args if it != WHEN}}
     if plan.asks:
         return Move(text, notes={"asks": plan.asks})
-    if now.left and now.results and not any(now.writes(it.call.name) for it in now.results):
-        # The question that this message passed over is put again behind its answer.
-        return replace(now.left, text=text or sentence("still_open", now.lang))
-    if now.left and acted and not _is_done(now.left.calls[0], acted, now):
+    if now.left and now.results and not now.has_written:
+        return _go_on(now, text)
+    # The call in question may have been made after all, or, without a wish, with the value of a correction.
+    if now.left and acted and now.wishes and now.left.calls[0] not in [it.call for it in acted]:
         what = notes_of(now.before[-1]).get("asked", "").partition("\n")[0].rstrip("?？")
         text = joined(sentence("dropped", now.lang, what=what), text, by="\n")
     if not (text or (is_told and any(result.seen for result in now.results))):
         return _go_on(now, "") if now.form and (now.begun or plan.begun) else _at_a_loss(now, plan)
+    known = now.asks["args"] if now.asks and not now.form else {}
+    if acted and known and not any(known.items() <= it.call.args.items() for it in acted):
+        return _go_on(now, text)
     is_beside = now.begun and acted and not filled and not acted[-1].declined
-    if acted and now.asks and now.asks["args"] and not now.form:
-        answers = (it.call.args.items() for it in acted if it.call.name == now.asks["tool"])
-        if not any(now.asks["args"].items() <= args for args in answers):
-            return _go_on(now, text)
     if (now.form and not is_beside) or (plan.calls and all(call.name == HELP for call in plan.calls)):
         return _go_on(now, text)
     return hand_back("", text) if now.facts.get("wishes") else Move(text)
-
-
-def _is_done(asked: PlannedCall, acted: Sequence[CallResult], now: Situation) -> bool:
-    """Tell whether a call in question was made after all, or with the value of a correction."""
-    is_correction = corrected(now.heard, now.lang) != now.heard
-    return any(it.call == asked or (is_correction and it.call.name == asked.name) for it in acted)
 
 
 def _at_a_loss(now: Situation, plan: Plan) -> Move:
@@ -150,7 +128,7 @@ def _lost(now: Situation) -> Move:
 
 def _go_on(now: Situation, text: str, *, skip: bool = False) -> Move:
     """Say something and repeat the open question: a tool's own, one for a value, or the next field's."""
-    if now.left and all(result.call.name == HELP for result in now.results):
+    if now.left and not now.has_written:
         # The user's earlier wish goes on with the answer.
         return replace(now.left, text=text)
     asks: dict[str, Any] | None = now.asks

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from agents.state.message_notes import notes_of
 from app.plugins.standin.patterns import Match
 from app.plugins.standin.situation import CallResult, Situation, results
-from app.plugins.standin.values import REFERRING, is_all, items, number, thing, unnamed
+from app.plugins.standin.values import REFERRING, is_all, items, number, thing
 from app.plugins.standin.vocabulary import StandinVocabulary
 
 LIST = "list_"
@@ -36,7 +36,7 @@ def entries_of(now: Situation, tool: str) -> dict[int, str] | None:
 def pointed(now: Situation, tool: str, slots: Mapping[str, str], *, recently: bool = False) -> int | None:
     """Return the number of the entry that "it" means: the one that the list's last write told (or `recently`)."""
     said = [slots[name] for name in {*REFERRING} & slots.keys()]
-    is_meant = any(now.words.means(raw, "pointing") and not unnamed(raw, now.words) for raw in said)
+    is_meant = any(now.words.means(raw, "pointing") and not now.words.means(raw, "indefinite") for raw in said)
     return written(now, tool, now.last_results if recently else results(now.before)) if is_meant else None
 
 
@@ -57,20 +57,20 @@ def tool_for(now: Situation, match: Match) -> str:
 
     All of a kind ("clear the list", "wipe all alarms") are never all of another kind.
     """
-    tool, slots = match.pattern.tool, {*match.slots}
+    tool, slots, words = match.pattern.tool, {*match.slots}, now.words
     if len(slots) != 1 or not slots <= {*REFERRING}:
         return tool
     verb, raw = tool.partition("_")[0], next(iter(match.slots.values()))
     alike = [it for it in now.tools if it.startswith(f"{verb}_") and slots <= {*now.tools[it]} and lister(now, it)]
-    if is_all(raw, now.words) and {*now.words.stems(raw)} & now.words.beside - now.words.stop:
-        kinds = ((it, now.words.kinds.get(f"add_{thing(it)}", frozenset())) for it in alike)
-        return next((it for it, kind in kinds if kind & {*now.words.stems(raw)} - now.words.stop), tool)
+    if is_all(raw, words) and {*words.stems(raw)} & words.beside - words.stop:
+        kinds = {it: words.kinds.get(f"add_{thing(it)}", frozenset()) for it in alike}
+        return next((it for it in alike if kinds[it] & {*words.stems(raw)} - words.stop), tool)
     if not match.pattern.is_weak:
         return tool
     asked = now.asks["tool"] if now.asks and "served" not in notes_of(now.before[-1]) else ""
     alike = sorted(alike, key=lambda it: (it != asked, thing(it) != now.recent, it != tool)) or [tool]
-    listed = [(it, entries_of(now, it)) for it in alike if number(raw, now.words) is None]
-    found = (it for it, entries in listed if entries is None or all(refer(raw, entries, now.words).values()))
+    listed = [(it, entries_of(now, it)) for it in alike if number(raw, words) is None]
+    found = (it for it, entries in listed if entries is None or all(refer(raw, entries, words).values()))
     return next(found, alike[0])
 
 

@@ -13,19 +13,14 @@ from agents.language.schedule.grammar import is_shift
 from agents.language.text.stems import plain
 from agents.language.text.vocabulary import Unit
 from app.plugins.standin import values
-from app.plugins.standin.values import NOTE, OPEN, WHEN, Parameter
+from app.plugins.standin.values import OPEN, WHEN, Parameter
 from app.plugins.standin.vocabulary import vocabulary
 from prompts import card, form_texts
 
 MOST_PARTS = 12
 """Limit of parts between punctuation and conjunctions; a message with more parts is at most one wish."""
-LONGEST_WISH = 120
-"""Words of a wish at most; a longer text is a story, and would make matching slow."""
-KIND = ("thanks", "greeting", "goodbye", "wait")
-SOCIAL = (*KIND, "yes", "no", "cancel")
+SOCIAL = ("thanks", "greeting", "goodbye", "wait", "yes", "no", "cancel", "polite")
 """The lists of words beside a wish."""
-_OPENED, _CLOSED = re.compile(r"[^\s\w,.;:!?]+$"), re.compile(r"[^\s\w,.;:!?]+")
-_LETTER = re.compile(r"\b[^\W\d_]\b(?=\s*(?:[,;\"”»]|$))")
 _PART = re.compile(r"\{(\w+)\}|([^{}]+)")
 _FILLER = "~"
 """The mark before the stem of an optional word."""
@@ -41,11 +36,11 @@ class Spoken:
     stems: frozenset[str]
 
     def piece(self, start: int, end: int) -> str:
-        """Return the plain text of a part of the line, with marks at its edges such as those of "<b>"."""
-        first = self.units[self.line.count(" ", 0, start)]
-        last = self.units[self.line.count(" ", 0, end) - 1]
-        opened, closed = _OPENED.search(self.text[: first.start]), _CLOSED.match(self.text[last.end :])
-        return f"{opened[0] if opened else ''}{self.text[first.start : last.end]}{closed[0] if closed else ''}"
+        """Return the plain text of a part of the line, up to the words beside it."""
+        first, last = self.line.count(" ", 0, start), self.line.count(" ", 0, end)
+        begun = self.units[first - 1].end if first else 0
+        ended = self.units[last].start if last < len(self.units) else len(self.text)
+        return self.text[begun:ended].strip()
 
 
 @lru_cache(maxsize=2_000)
@@ -53,10 +48,8 @@ def spoken(text: str, lang: str) -> Spoken:
     """Return a text in the form for patterns."""
     flat, lexicon = plain(text), vocabulary(lang)
     units = tuple(lexicon.units(flat))
-    # "Add a, b and c": a single letter is no article.
-    letters = {match.start() for match in _LETTER.finditer(flat)} if lexicon.spaced else set[int]()
-    line = "".join(f"{unit.stem} " if unit.start in letters else _line([unit.stem], lang) for unit in units)
-    return Spoken(flat, units, line, frozenset(unit.stem for unit in units))
+    stems = [unit.stem for unit in units]
+    return Spoken(flat, units, _line(stems, lang), frozenset(stems))
 
 
 def _line(stems: Sequence[str], lang: str) -> str:
@@ -94,7 +87,8 @@ class Pattern:
         """Whether its fixed words name no subject: "no, {when}", "delete {numbers}"."""
         lexicon = vocabulary(self.lang)
         is_chosen = len(self.parts) > 1 and any(lexicon.choices(self.tool, it) for it in self.slots)
-        return bool(self.slots) and not is_chosen and self.fixed <= lexicon.listed("bare", "ending") | lexicon.stop
+        common = lexicon.listed("bare", "ending", "question", "stop", "fillers")
+        return bool(self.slots) and not is_chosen and self.fixed <= common
 
     @property
     def is_telling(self) -> bool:
@@ -108,41 +102,36 @@ class Pattern:
         filler, spaced = rf"(?:{_FILLER}\S+ )*", vocabulary(self.lang).spaced
         before, pieces = "", [rf"(?:{filler}(?:{'|'.join(map(re.escape, _openings(self.lang)))})){{0,2}}"]
         for slot, line in self.parts:
-            stems = [f"{re.escape(stem)} " for stem in line.split()] or [self._slot(slot)]
-            # "An hour" is a time and "my car" the user's; without blanks a filler may be a letter of the value.
-            is_bare = slot in (WHEN, NOTE) or (not spaced and (slot or before))
-            pieces.append(("" if is_bare else filler) + filler.join(stems))
+            stems = [f"{re.escape(stem)} " for stem in line.split()] or [self._slot(slot, filler)]
+            # Without blanks a filler may be a letter of the value.
+            pieces.append(("" if slot or (before and not spaced) else filler) + filler.join(stems))
             before = slot
         return re.compile("".join(pieces) + ("" if before and not spaced else filler))
 
-    def _slot(self, slot: str) -> str:
+    def _slot(self, slot: str, filler: str) -> str:
         if not (choices := _choices(self.tool, slot, self.lang)):
             # A value needs a word besides optional ones.
-            return rf"(?P<{slot}>(?:{_FILLER}\S+ )*(?!{_FILLER})\S+ (?:\S+ )*?)"
-        return f"(?P<{slot}>{'|'.join(map(re.escape, choices))})"
+            return rf"(?P<{slot}>{filler}(?!{_FILLER})\S+ (?:\S+ )*?)"
+        return f"{filler}(?P<{slot}>{'|'.join(map(re.escape, choices))})"
 
     def match(self, text: Spoken) -> dict[str, str] | None:
         """Return the raw slot values if the pattern fits the whole text, else None."""
-        if not self.fixed <= text.stems or len(text.units) > LONGEST_WISH:
-            return None
         named = values.parted(text.text, self.lang) if self.timed else ("", text.text)
-        fit = self.regex.fullmatch(spoken(named[1], self.lang).line) if named else None
-        if named is None or fit is None:
+        if named is None or not self.fixed <= text.stems:
             return None
-        slots = {slot: spoken(named[1], self.lang).piece(*fit.span(slot)) for slot in fit.groupdict()}
+        rest = spoken(named[1], self.lang)
+        fit = self.regex.fullmatch(rest.line)
+        slots = {slot: rest.piece(*fit.span(slot)) for slot in fit.groupdict()} if fit else {}
         # Words on both sides of a time are not one value.
-        is_one_text = all(value in text.text for value in slots.values())
+        is_one_text = fit is not None and all(value in text.text for value in slots.values())
         is_time = WHEN not in slots or values.time_in(slots[WHEN], vocabulary(self.lang)) is not None
-        is_time = is_time and (bool(self.fixed) or len(slots) != 1 or self._may_stand_alone(*next(iter(slots.items()))))
+        # A value alone is a wish only if it is one of few: "louder", "five more minutes", but not "at nine".
+        is_shifted = len(slots) == 1 and WHEN in slots and is_shift(slots[WHEN], self.lang)
+        is_wish = bool(self.fixed) or is_shifted or any(_choices(self.tool, it, self.lang) for it in slots)
         slots |= {WHEN: named[0]} if self.timed else {}
-        return {name: self._again(value) for name, value in slots.items()} if is_one_text and is_time else None
-
-    def _may_stand_alone(self, slot: str, value: str) -> bool:
-        """Tell whether a value alone is a wish: "five more minutes", "the second one", but not "at nine"."""
-        if slot == WHEN:
-            return is_shift(value, self.lang)
-        is_place = not self.owner and values.number(value, vocabulary(self.lang)) is not None
-        return is_place or bool(_choices(self.tool, slot, self.lang))
+        return (
+            {name: self._again(value) for name, value in slots.items()} if is_one_text and is_time and is_wish else None
+        )
 
     def _again(self, raw: str) -> str:
         """Return the meaning of words beside the phrase's verb: with some verbs a length of time means a repetition."""
@@ -200,17 +189,14 @@ def pattern(example: str, lang: str, tool: str = "", owner: str = "", *, of_form
     slots = {slot for slot, _ in _PART.findall(example) if slot}
     timed = slots == {WHEN, "text"}
     texts = _PART.findall(example.replace(f"{{{WHEN}}}", " ") if timed else example)
-    telling = [stem for slot, text in texts if not slot for stem in lexicon.stems(text) if stem not in lexicon.fillers]
+    telling = {stem for _, text in texts for stem in lexicon.stems(text)} - lexicon.fillers
     # One word alone is too little: "my plan: {plan}" is no "plan {plan}".
-    whole = not telling or (bool(slots) and (not lexicon.spaced or len(telling) < 2 or slots == {WHEN}))
-    parts: list[tuple[str, str]] = []
-    for place, (slot, text) in enumerate(texts):
-        stems = [(stem, word) for word in text.split() for stem in lexicon.stems(word)]
-        needed = [stem for stem, word in stems if whole or word[0] == "+" or stem not in lexicon.fillers]
-        # Two slots need something between them.
-        is_between = 0 < place < len(texts) - 1
-        parts.append((slot, _line(needed or [stem for stem, _ in stems if is_between], lang)))
-    return Pattern(tool, owner, example, lang, tuple(it for it in parts if any(it)), of_form, timed)
+    is_short = not telling or (bool(slots) and (len(telling) < 2 or not lexicon.spaced or slots == {WHEN}))
+    spare = frozenset[str]() if is_short else lexicon.fillers
+    words = [(slot, [(it, word) for word in text.split() for it in lexicon.stems(word)]) for slot, text in texts]
+    needed = [(slot, [it for it, word in row if word[0] == "+" or it not in spare]) for slot, row in words]
+    parts = tuple((slot, _line(stems, lang)) for slot, stems in needed if slot or stems)
+    return Pattern(tool, owner, example, lang, parts, of_form, timed)
 
 
 @cache
@@ -260,10 +246,6 @@ class Phrasebook:
         places = values.spans(flat, lexicon.between_wishes)
         if len(places) > MOST_PARTS:
             places = [(places[0][0], places[-1][1])]
-        whole = self.find(text, own, active) if len(places) > 1 else None
-        if whole and all(_choices(whole.pattern.tool, slot, self.lang) for slot in whole.slots):
-            # "Turn it off, when it ends": what an example says word by word is one wish.
-            return (whole,)
 
         @cache
         def wishes_from(first: int) -> tuple[Match, ...] | None:
@@ -271,11 +253,10 @@ class Phrasebook:
                 return ()
             for last in range(first, len(places)):
                 piece = flat[places[first][0] : places[last][1]]
-                is_polite = bool(lexicon.made_of(piece, "polite"))
-                match = None if is_polite else self.find(piece, own, active)
+                match = self.find(piece, own, active)
                 # "不要再提醒我" is no "no" and an order, though 再 may join two wishes.
-                social = SOCIAL if not flat[places[last][1] : places[last][1] + 1].isalnum() else KIND
-                is_meant = match or is_polite or (last == first and lexicon.made_of(piece, *social))
+                is_clause = last == first and not flat[places[last][1] :][:1].isalnum()
+                is_meant = match or (is_clause and lexicon.made_of(piece, *SOCIAL))
                 if is_meant and (rest := wishes_from(last + 1)) is not None:
                     return (match, *rest) if match else rest
             return None

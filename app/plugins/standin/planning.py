@@ -7,7 +7,7 @@ names begin with `thing`. The tool's result has the argument under its own name.
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -20,7 +20,7 @@ from app.plugins.standin.patterns import Match
 from app.plugins.standin.replies import in_words
 from app.plugins.standin.situation import FILL_FORM, HELP, PROTOCOL, SEARCH, PlannedCall, Situation
 from app.plugins.standin.values import IDENTIFIERS, NOTE, OPEN, REFERRING, WHEN, Parameter
-from app.plugins.standin.vocabulary import StandinVocabulary, asking, sentence
+from app.plugins.standin.vocabulary import asking, sentence
 
 CHOOSE, ASK, CHANGE = "choose_", "ask_", "change_"
 LOOKUPS = (lists.LIST, CHOOSE, ASK, *PROTOCOL)
@@ -140,8 +140,7 @@ class Filler:
     def _answers(self, args: Mapping[str, object], said: Mapping[str, str]) -> dict[str, object]:
         """Return the missing arguments that the user has chosen or filled in; else let the user do so next."""
         answered: dict[str, object] = {}
-        order = [*self.parameters]
-        for name, parameter in self.parameters.items():
+        for place, (name, parameter) in enumerate(self.parameters.items()):
             getter = self._getter(parameter)
             if name in {*args, *answered} or getter is None or not (parameter.required or name in said):
                 continue
@@ -152,8 +151,9 @@ class Filler:
                 raise NeedsCall(None)
             if not results:
                 # The parameters after an order, such as its items, tell which order is meant.
-                told = [said[it] for it in order[order.index(name) :] if it in said and not self._is_chosen(it)]
-                raise NeedsCall(self._getting(getter, {**args, **answered}, [said[name]] if name in said else told))
+                behind = [it for it in [*self.parameters][place:] if self.parameters[it].kind in IDENTIFIERS]
+                told = [said[it] for it in behind if it in said]
+                raise NeedsCall(self._getting(getter, {**args, **answered}, told))
             if parameter.kind == "ids" and name.removesuffix("s") in results[0]:
                 answered[name] = [results[0][name.removesuffix("s")]]
             elif name in results[0]:
@@ -162,9 +162,6 @@ class Filler:
                 # The user has seen the choices privately, and says an identifier next.
                 raise NeedsCall(None, {"tool": self.tool, "slot": name, "args": {**args, **answered}})
         return {name: value for name, value in answered.items() if name in self.parameters}
-
-    def _is_chosen(self, name: str) -> bool:
-        return self.parameters[name].kind not in IDENTIFIERS or bool(self.now.words.choices(self.tool, name))
 
     def _getter(self, parameter: Parameter) -> str | None:
         kind = CHOOSE if parameter.kind in IDENTIFIERS else ASK
@@ -186,13 +183,8 @@ class Filler:
     def _says_nothing(self, parameter: Parameter, raw: str) -> bool:
         # A reminder is no to-do, but the word "reminders" may well be searched for.
         kinds = (*OPEN, *IDENTIFIERS, *REFERRING) if self.now.writes(self.tool) else IDENTIFIERS
-        is_clear = values.is_all(raw, self.now.words) or lists.pointed(self.now, self.tool, {parameter.name: raw})
-        is_clear = is_clear and parameter.kind in REFERRING
-        # "Move on an hour" names no entry.
-        words = self.now.words
-        is_small = parameter.kind in REFERRING and {*words.stems(raw)} <= words.stop
-        is_small = is_small and values.number(raw, words) is None
-        return parameter.kind in kinds and (is_small or values.vague(raw, words)) and not is_clear
+        is_it = parameter.kind in REFERRING and lists.pointed(self.now, self.tool, {parameter.name: raw})
+        return parameter.kind in kinds and not is_it and values.vague(raw, self.now.words)
 
     def _numbers(self, raw: str) -> list[int]:
         """Return the numbers of the entries of the tool's list that the words name."""
@@ -201,9 +193,9 @@ class Filler:
             return [last]
         listing = lists.entries_of(self.now, self.tool)
         if listing is None:
-            counted = [values.number(it, words) or 0 for it in values.items(raw, words)]
-            if shown_by is None and min(counted, default=0) > 0:
-                return counted
+            place = values.number(raw, words) or 0
+            if shown_by is None and place > 0:
+                return [place]
             raise NeedsCall(PlannedCall(shown_by, {}) if shown_by else None)
         if not listing:
             raise Unclear(next(it.text for it in self.now.results if it.call.name == shown_by))
@@ -268,16 +260,14 @@ def understand(now: Situation) -> Plan:
                 # The message's other wishes go on.
                 plan.remarks.append(in_words(failed, (), now.lang))
         _fill_once(now, plan)
-    elif now.asked and not now.is_for_another and _may_be_answer(now, now.asked):
+    elif now.asked and _may_be_answer(now, now.asked):
         Filler(now, now.asked.tool).add(plan, {now.asked.name: behind_no(now.heard)}, now.asks["args"])
         # An answer about the user's own wish is certain; a form's question was not the user's idea.
         plan.unsure = bool(plan.calls) and now.asked.kind in OPEN and now.asked.tool == FILL_FORM
     elif HELP in now.tools and now.words.asks(now.heard):
         call = PlannedCall(SEARCH, {"queries": [now.heard[:200]]}) if SEARCH in now.tools else None
         plan.calls.append(call or PlannedCall(HELP, {"query": now.heard}))
-    elif (correction := corrected(heard := plain(now.heard), now.words.lang)) != heard and values.is_name(
-        correction, now.words
-    ):
+    elif (correction := corrected(heard := plain(now.heard), now.words.lang)) != heard:
         _correct(now, plan, correction)
     return plan
 
@@ -286,16 +276,15 @@ def _correct(now: Situation, plan: Plan, correction: str) -> None:
     """Put a correction in place of the one open value of the call in question or the last one, or of its entry."""
     acted = now.left.calls if now.left else [it.call for it in now.last_results if not it.failed]
     acted = [it for it in acted if it.name in now.tools and not it.name.startswith(LOOKUPS)]
-    if not (last := acted[-1] if acted else None):
+    if not acted or not values.is_name(correction, now.words):
         return
-    kinds, tool = now.tools[last.name], last.name
-    named = [name for name in last.args if name in kinds and kinds[name].kind in (*OPEN, *IDENTIFIERS)]
+    tool, args, kinds = acted[-1].name, acted[-1].args, now.tools[acted[-1].name]
+    named = [name for name in args if name in kinds and kinds[name].kind in (*OPEN, *IDENTIFIERS)]
     # "Add milk to the garden list": the things are corrected, not their list.
     named = [name for name in named if kinds[name].kind == "texts"] or named
-    given = {name: value for name, value in last.args.items() if name not in named}
+    given = {name: value for name, value in args.items() if name not in named}
     if named and lists.lister(now, tool) is not None and not now.left:
-        tool = f"{CHANGE}{values.thing(tool)}"
-        number = lists.written(now, tool, now.last_results)
+        tool, number = f"{CHANGE}{values.thing(tool)}", lists.written(now, tool, now.last_results)
         named, given = (["text"], {"number": number}) if number and tool in now.tools else ([], {})
     if len(named) == 1:
         Filler(now, tool).add(plan, {named[0]: correction}, given)
@@ -303,14 +292,13 @@ def _correct(now: Situation, plan: Plan, correction: str) -> None:
 
 
 def _may_be_answer(now: Situation, asked: Parameter) -> bool:
-    return is_value(now) or (_takes_any(asked) and values.is_name(now.heard, now.words) and not _names_field(now))
-
-
-def _names_field(now: Situation) -> bool:
-    """Tell whether the words only name a field of the form, or change one ("correct the experience to …")."""
     words, said = now.words, now.words.key(now.heard)
+    # "My work experience" and "correct the experience to …" are no values.
     named = {*said} & {stem for entry in now.fields.values() for stem in words.stems(entry["label"])}
-    return bool(named) and (named >= {*said} - words.stop or said[0] in words.listed("bare", "ending"))
+    is_of_field = bool(named) and (named >= {*said} - words.stop or said[0] in words.listed("bare", "ending"))
+    # What the user took back from another dialog is no answer here.
+    is_taken = _takes_any(asked) and not now.facts.get("undone") and values.is_name(behind_no(now.heard), words)
+    return is_value(now) or (is_taken and not is_of_field)
 
 
 def _takes_any(parameter: Parameter) -> bool:
@@ -371,41 +359,28 @@ def is_sure(now: Situation, match: Match) -> bool:
     if not now.writes(tool):
         return True
     kinds, words = now.tools[tool], now.words
-    typed = {name for name, it in kinds.items() if it.kind not in OPEN or words.choices(tool, name)}
+    typed = {it for it in kinds if kinds[it].kind not in OPEN or words.choices(tool, it)}
     opened = match.slots.keys() - typed - {*words.phrases(f"named.{tool}")}
-    asked = {field for it in now.wishes if it.pattern.of_form for field in it.slots} & {(now.asks or {}).get("slot")}
-    is_told = pattern.of_form and pattern.is_telling and bool(asked)
-    is_plain = all(
-        (is_told or pattern.is_bounded(it, kinds)) and values.is_name(match.slots[it], words) for it in opened
-    )
-    # "Everything" may be too much; the tool itself asks before it deletes several things.
-    is_all = any(values.is_all(text, words) for name, text in match.slots.items() if name in REFERRING)
+    # Sentences of the form, one of which answers its question.
+    is_answer = any((now.asks or {}).get("slot") in it.slots for it in now.wishes if it.pattern.of_form)
+    is_told = is_answer and pattern.of_form and pattern.is_telling
+    is_plain = all(is_told or pattern.is_bounded(it, kinds) for it in opened)
+    is_plain = is_plain and all(values.is_name(match.slots[it], words) for it in opened)
+    # "Delete the second one" needs a list that was just shown; "skip tomorrow" names no entry. "Everything" may be
+    # more than the user knows; a tool itself asks only before it deletes several things.
     meant = lists.tool_for(now, match)
-    is_last = is_all and len(lists.entries_of(now, meant) or ()) == 1
-    # "Delete the second one" needs a list that the conversation has named or shown.
-    places = [values.number(text, words) for name, text in match.slots.items() if name in REFERRING]
-    is_unseen = pattern.is_weak and any(places) and now.recent != values.thing(meant)
-    # "It" is plain right after it was set.
-    is_old = lists.pointed(now, meant, match.slots) != lists.pointed(now, meant, match.slots, recently=True)
-    # "Skip tomorrow" names no entry that happens to be tomorrow; a timer is called by its length.
-    times = [read(plain(match.slots[it]), words.lang) for it in match.slots.keys() & {*REFERRING}]
-    is_timed = not any(places) and any(it and not it.rest and "length" not in it.pieces for it in times)
-    is_doubtful = is_last or is_unseen or is_old or is_timed or _may_lose_time(match, opened, words)
-    return match.is_exact and is_plain and not is_doubtful
-
-
-def _may_lose_time(match: Match, opened: Collection[str], words: StandinVocabulary) -> bool:
-    """Tell whether a wish with a time may say more of it than was read: in its text, or as a rate ("5 a month")."""
-    if WHEN not in match.slots or not opened:
-        return False
+    referring = [text for name, text in match.slots.items() if name in REFERRING]
+    named = [text for text in referring if values.number(text, words) is None]
+    is_unseen = pattern.is_weak and named != referring and now.recent != values.thing(meant)
+    is_last = any(values.is_all(it, words) for it in named) and len(lists.entries_of(now, meant) or ()) == 1
+    is_timed = WHEN in match.slots and any(values.may_be_of_time(match.slots[it], words) for it in opened)
+    # A timer is called by its length.
+    times = [read(plain(text), words.lang) for text in named]
+    is_timed = is_timed or any(it and not it.rest and "length" not in it.pieces for it in times)
     # "Tomorrow … at 7": the hour may be that of the thing to do.
-    whole = read(plain(match.text), words.lang)
+    whole = read(plain(match.text), words.lang) if WHEN in match.slots and opened else None
     between = "".join(match.text[it[1] : after[0]] for it, after in pairwise(whole.places)) if whole else ""
     is_apart = bool({*words.stems(plain(between))} - words.fillers)
-    # "At 5 by his clock": behind a time a small word may still be of it.
-    ends = [match.text[end:].lstrip() for _, end in whole.places] if whole and words.spaced else []
-    behind = [match.slots[it] for it in opened if any(rest.startswith(match.slots[it]) for rest in ends)]
-    is_apart = is_apart or any(values.begins_small(it, words) for it in behind)
-    reading = read(plain(match.slots[WHEN]), words.lang)
-    is_rate = reading is not None and reading.pieces.keys() == {"length"} and "kind" not in match.slots
-    return is_apart or is_rate or any(values.may_be_of_time(match.slots[it], words) for it in opened)
+    # "It" is plain right after it was set.
+    is_old = lists.pointed(now, meant, match.slots) != lists.pointed(now, meant, match.slots, recently=True)
+    return match.is_exact and is_plain and not (is_unseen or is_last or is_timed or is_apart or is_old)

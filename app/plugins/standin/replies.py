@@ -31,6 +31,8 @@ def small_talk(now: Situation) -> str:
         return joined(sentence("who", now.lang), sentence("connect", now.lang), abilities(now))
     if name == "greeting" and not (now.own and now.own["form"]):
         return joined(greeting(now), sentence("greeted", now.lang), examples(now))
+    if not name and not now.wishes and now.says("cancel"):
+        return sentence("cancelled", now.lang)
     return sentence(name, now.lang) if name else ""
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from agents.errors import UselessReply
-from agents.language.text.vocabulary import listening, mentions
-from agents.state.message_notes import FORGET, LEFT, UNDO, Facts, Helper, notes_of
-from app.plugins.standin.patterns import Match, Phrasebook, PhraseSource, phrasebook, spoken
+from agents.language.text.vocabulary import listening
+from agents.state.message_notes import LEFT, Facts, Helper, notes_of
+from app.plugins.standin.patterns import Match, Phrasebook, PhraseSource, phrasebook
 from app.plugins.standin.values import Parameter, parameters, thing
 from app.plugins.standin.vocabulary import StandinVocabulary, asking, vocabulary
 from prompts import FALLBACK, edition, form_texts
@@ -97,15 +97,8 @@ class Situation:
     @cached_property
     def last_reply(self) -> AIMessage | None:
         """Return the assistant's reply before the user's message; a shortcut in between does not close its question."""
-        served = False
-        for message in reversed(self.before):
-            if isinstance(message, HumanMessage):
-                served = False
-            elif isinstance(message, AIMessage):
-                served = served or "served" in notes_of(message)
-                if not served:
-                    return message
-        return None
+        replies = [it for it in self.before if isinstance(it, AIMessage) and (it.text or it.additional_kwargs)]
+        return next((it for it in reversed(replies) if "served" not in notes_of(it)), None)
 
     @property
     def drops(self) -> bool:
@@ -139,17 +132,13 @@ class Situation:
     @cached_property
     def asks(self) -> Any:
         """Return the open question of the last reply: the tool, its known arguments, and the missing parameter."""
-        reply, asks = self.last_reply.text if self.last_reply else "", self.note("asks")
-        if self.before and notes_of(self.before[-1]).get("served") == UNDO:
-            field = next(iter(self.facts.get("missing", ())), None)
-        else:
-            field = next((name for name, entry in self.fields.items() if reply.endswith(entry["question"])), None)
-        # A recap puts an earlier question again.
-        earlier = (it.additional_kwargs.get("asks") for it in reversed(self.before) if isinstance(it, AIMessage))
-        again = (it for it in earlier if it and reply.endswith(asking(it["tool"], it["slot"], self.lang)))
-        asks = None if self.drops else asks or next(again, None)
-        if self.form and field:
-            asks = {"tool": FILL_FORM, "slot": field, "args": {}}
+        reply = self.last_reply.text if self.last_reply else ""
+        # A recap may put the question of a form or of a tool.
+        field = next((name for name, entry in self.fields.items() if reply.endswith(entry["question"])), None)
+        earlier = [it.additional_kwargs.get("asks") for it in self.before if isinstance(it, AIMessage)]
+        again = [it for it in earlier if it and reply.endswith(asking(it["tool"], it["slot"], self.lang))]
+        asks: Any = None if self.drops else self.note("asks") or next(reversed(again), None)
+        asks = {"tool": FILL_FORM, "slot": field, "args": {}} if field else asks
         return asks if asks and not self.begun and asks["slot"] in self.tools.get(asks["tool"], {}) else None
 
     @property
@@ -162,11 +151,9 @@ class Situation:
         return tool == FILL_FORM or "writes" not in self.facts or tool in self.facts["writes"]
 
     @property
-    def offer(self) -> str | None:
-        """Return the tool that the last reply offered, unless another question came since."""
-        since = self.before[self.before.index(self.last_reply) :] if self.last_reply else ()
-        is_past = any(notes_of(message).get("served") == FORGET for message in since)
-        return None if is_past else self.note("offer")
+    def has_written(self) -> bool:
+        """Whether the turn has called a tool that writes."""
+        return any(self.writes(it.call.name) for it in self.results)
 
     def note(self, name: str) -> Any:
         """Return a note of the last reply ("asks", "offer")."""
@@ -179,64 +166,39 @@ class Situation:
 
     @property
     def recent(self) -> str:
-        """Return the things of the latest list since the last handoff."""
-        names: list[str] = []
-        for message in reversed(self.before):
-            if "dialog" in notes_of(message):
-                break
-            calls = message.tool_calls if isinstance(message, AIMessage) else []
-            names += [notes_of(message).get("served", ""), *(call["name"] for call in calls)]
+        """Return the things of the list that the turn before this one showed or changed last."""
+        names = [self.facts.get("served", ""), *(result.call.name for result in self.last_results)]
         listed = {thing(tool) for tool in self.tools if tool.startswith("list_")}
-        return next((thing(it) for it in (*names, self.facts.get("served", "")) if thing(it) in listed), "")
+        return next((thing(it) for it in reversed(names) if thing(it) in listed), "")
 
     @cached_property
     def wishes(self) -> tuple[Match, ...]:
         """Return the user's wishes, as matches with examples."""
         active = self.facts.get("active", ())
         wishes = self.phrases.wishes(self.heard, self.tools, active)
-        if all(it.pattern.owner for it in wishes) and (asked := self._asked_in_part()):
-            return (asked,)
         # "Delete it" names no subject, and reaches no other dialog; "pause" reaches a film that plays. "No, at nine"
-        # reaches none either, and corrects the open question before anything else.
+        # is for what was last done, and not for what was done before a question.
         is_correction = self.words.behind(self.heard, "correcting") is not None
-        named = {"", *active, *(it.pattern.owner for it in wishes if not it.pattern.is_weak)}
+        telling = {it.pattern.owner for it in wishes if not it.pattern.is_weak}
         if self.left and is_correction and all(it.pattern.is_weak for it in wishes):
             return ()
         is_bound = self.own or is_correction
-        return () if is_bound and any(it.pattern.owner not in named for it in wishes) else wishes
-
-    def _asked_in_part(self) -> Match | None:
-        """Return the match of an elliptic question: its words are a part of an example question of the own dialog."""
-        words = self.words
-        telling = spoken(self.heard, words.lang).stems - words.fillers - words.listed("pointing")
-        if not (self.own and telling - words.stop and mentions("question", self.heard, words.lang)):
-            return None
-        own = [it for it in self.phrases.patterns if it.tool in self.own["tools"] and not it.slots]
-        asked = [it for it in own if telling <= it.fixed]
-        return Match(min(asked, key=lambda it: len(it.fixed)), {}, self.heard) if asked else None
+        return () if is_bound and any(it.pattern.owner not in {"", *active, *telling} for it in wishes) else wishes
 
     def says(self, *names: str) -> frozenset[str]:
         """Return the word lists that together cover the whole message."""
         return self.words.made_of(self.heard, *names)
 
     @cached_property
-    def is_for_another(self) -> bool:
-        """Whether a message that returned by "no, go on" is a wish for another speaker, and no answer here."""
-        return bool(self.facts.get("undone")) and bool(self._phrases(alone=False).wishes(self.heard, self.tools))
-
-    @cached_property
     def phrases(self) -> Phrasebook:
         """Return the phrases of everything in reach; the speaker's own ones have no owner."""
-        # After the user has undone a handoff, the message is for this dialog.
-        return self._phrases(alone=bool(self.facts.get("undone")))
-
-    def _phrases(self, *, alone: bool) -> Phrasebook:
         sources = [PhraseSource(name) for name in self.tools if name not in self.helpers]
         if self.own:
             # The dialog's own entry phrases count too: inside the dialog they ask for nothing more.
             entry = next(tool for tool, helper in self.helpers.items() if helper == self.own)
             sources += [PhraseSource(entry), *_sources(self.own, "")]
-        if not alone:
+        # After the user has undone a handoff, the message is for this dialog.
+        if not self.facts.get("undone"):
             for tool, helper in self.helpers.items():
                 sources += [PhraseSource(tool, tool), *_sources(helper, tool)] if helper != self.own else []
             names = {source.tool for source in sources}
@@ -260,20 +222,16 @@ def situation(messages: Sequence[BaseMessage], tools: Sequence[Mapping[str, Any]
         raise UselessReply("refused", "rules read the facts of a prompt, and this one has none")
     # A message of the system without a note is the result of a tool that only other speakers have.
     relevant = (it for it in facts.get("history", ()) if not isinstance(it, SystemMessage) or notes_of(it))
-    history = [message for message in relevant if not {"cards", "told"} & notes_of(message).keys()]
+    history = _without_asides([it for it in relevant if not {"cards", "told"} & notes_of(it).keys()])
     role, offered = facts.get("role", "supervisor"), [*tools, *facts.get("tool_search", ())]
     # The places after the user's last message, and after the last note of a handoff; 0 without such a message.
-    spoken, noted = _spoken(history), _behind_last(SystemMessage, history)
+    spoken, noted = _behind_last(HumanMessage, history), _behind_last(SystemMessage, history)
     noted = noted if noted >= spoken - 1 else 0
     last_words = history[spoken - 1].text.strip() if spoken else ""
     brief = notes_of(history[noted - 1]).get("brief") if noted else ""
     # Words from before the note belong to what the speaker did before it.
     heard = brief or facts.get("text") or ("" if noted > spoken else last_words)
-    since = history[max(spoken, noted) :]
-    asides = [place for place, message in enumerate(since) if isinstance(message, HumanMessage)]
-    resumed = [place for place, message in enumerate(since) if RESUMES in message.additional_kwargs]
-    # Calls of an aside are not part of the earlier work that goes on.
-    made = [*results(since[: asides[0]]), *results(since[resumed[-1] :])] if asides and resumed else results(since)
+    made = results(history[max(spoken, noted) :])
     handed_back = max((place for place, result in enumerate(made, 1) if result.call.name == HAND_BACK), default=0)
     return Situation(
         facts,
@@ -288,13 +246,15 @@ def situation(messages: Sequence[BaseMessage], tools: Sequence[Mapping[str, Any]
     )
 
 
-def _spoken(history: Sequence[BaseMessage]) -> int:
-    """Return the place after the message to act on: the last one, or the one whose question was repeated."""
-    spoken = _behind_last(HumanMessage, history)
-    if any(RESUMES in message.additional_kwargs for message in history[spoken:]):
-        asides = [place for place, message in enumerate(history[:spoken]) if notes_of(message).get("trouble") == LEFT]
-        return _spoken(history[: asides[-1]]) if asides else spoken
-    return spoken
+def _without_asides(history: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Return a history without what stands between a question and its repetition: the earlier wish goes on there."""
+    kept: list[BaseMessage] = []
+    for message in history:
+        if RESUMES in message.additional_kwargs:
+            left = [place for place, earlier in enumerate(kept) if notes_of(earlier).get("trouble") == LEFT]
+            kept = kept[: left[-1]] if left else kept
+        kept.append(message)
+    return kept
 
 
 def _behind_last(kind: type[BaseMessage], messages: Sequence[BaseMessage]) -> int:

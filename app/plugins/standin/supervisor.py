@@ -48,21 +48,19 @@ def speak(now: Situation) -> Move:
         return Move() if is_seen else _with_remarks(now, plan, text)
     if now.facts.get("opening") or not now.heard:
         return _opening(now)
-    if answered := _offer_answered(now):
-        return answered
-    if now.note("asks") and now.says("cancel", "no"):
-        return Move(sentence("cancelled", now.lang))
+    if (offer := now.note("offer")) and now.says("yes"):
+        return Move("", (PlannedCall(offer, {"brief": now.helpers[offer]["title"]}),))
     is_meant = any(match.pattern.owner in now.facts.get("active", ()) for match in now.wishes)
-    if now.says("switch.phrases", "done", "thanks") - {"thanks"} and not is_meant:
-        return Move(joined(sentence("left", now.lang), sentence("greeted", now.lang)))
-    if now.says("go_on.phrases") and not is_meant:
-        return Move(sentence("greeted", now.lang))
+    if now.says("switch.phrases", "go_on.phrases", "done", "thanks") - {"thanks"} and not is_meant:
+        left = "" if now.says("go_on.phrases") else sentence("left", now.lang)
+        return Move(joined(left, sentence("greeted", now.lang)))
     if text := small_talk(now):
-        return Move(text, notes={"offer": now.offer})
+        # The offer stays open.
+        return Move(text, notes={"offer": offer})
     plan = _plan(now)
     if calls := (*plan.calls, *_handovers(now, plan)):
         return Move("", calls)
-    return _with_remarks(now, plan, "") if plan.remarks else Move(not_understood(now), notes={"offer": now.offer})
+    return _with_remarks(now, plan, "") if plan.remarks else Move(not_understood(now), notes={"offer": offer})
 
 
 def _plan(now: Situation) -> Plan:
@@ -87,13 +85,6 @@ def _opening(now: Situation) -> Move:
     own_offer = table(f"{now.helpers[tool]['dialog']}/phrases", now.lang).get("offer")
     offer = own_offer or sentence("offer", now.lang, title=now.helpers[tool]["title"])
     return Move(joined(*parts, offer, by="\n"), notes={"offer": tool})
-
-
-def _offer_answered(now: Situation) -> Move | None:
-    """Return the accepted offer of the opening as a call; the offer stays open after small talk."""
-    if not (offer := now.offer) or not now.says("yes"):
-        return None
-    return Move("", (PlannedCall(offer, {"brief": now.helpers[offer]["title"]}),))
 
 
 def _handovers(now: Situation, plan: Plan) -> list[PlannedCall]:

@@ -109,22 +109,16 @@ def time_in(raw: str, words: StandinVocabulary) -> str | None:
 
 
 def may_be_of_time(text: str, words: StandinVocabulary) -> bool:
-    """Tell whether a text beside a time may hold a part of that time: another time, a number, a limit."""
-    flat = plain(text).strip(_EDGE).lower()
-    first = flat.split(" ")[0] if words.spaced else flat[:1]
-    is_time = bool(pieces_in(flat, words.lang)) or moment_words(words.lang).number(first) is not None
-    return is_time or any(re.search(form, flat) for form in words.phrases("beside"))
+    """Tell whether a text beside a time may hold a part of it: a time, or a number or "until" at an edge."""
+    flat = plain(text).strip(_EDGE)
+    edges = {*words.stems(flat)[:1], *words.stems(flat)[-1:]}
+    is_number = any(moment_words(words.lang).number(it) is not None for it in edges)
+    return is_number or bool(edges & words.listed("beside")) or bool(pieces_in(flat, words.lang))
 
 
 def tells_time(text: str, words: StandinVocabulary) -> bool:
     """Tell whether a text holds a time of day or a repetition."""
     return any(it.kind in {"clock", *REPEAT_KINDS} for it in pieces_in(plain(text), words.lang))
-
-
-def begins_small(text: str, words: StandinVocabulary) -> bool:
-    """Tell whether a text begins with a small word, or with one that means nothing beside a time ("sharp")."""
-    first = next(iter(words.spelled(clean(text, words))), "")
-    return {*words.stems(first)} <= words.stop or moment_words(words.lang).is_filler(first)
 
 
 def _names_a_moment(reading: TimeReading) -> bool:
@@ -168,15 +162,13 @@ def choice(raw: str, parameter: Parameter, words: StandinVocabulary, of_form: Ma
 
 def number(raw: str, words: StandinVocabulary) -> int | None:
     """Return the number that the words name alone ("2", "the second one"), -1 for the last; None for other words."""
-    is_negative = re.search(r"(?<!\w)[-−]\d", raw)
-    stems = [] if is_negative else words.stems(moment_words(words.lang).figured(plain(raw)))
-    values = {stem: int(stem) if stem.isdecimal() else words.numbers.get(stem) for stem in stems}
-    nouns = words.listed("nouns")
-    named = {values[stem] for stem in stems if values[stem] is not None and stem not in nouns}
-    # In "the second one" and "the last one", "one" is no number.
-    named = named - {1} if -1 in named else named or {values[stem] for stem in stems if values[stem] is not None}
-    others = {stem for stem in stems if values[stem] is None} - nouns - words.fillers
-    return named.pop() if len(named) == 1 and not others else None
+    figures = moment_words(words.lang).figured(plain(raw))
+    stems = [it for it in words.stems(figures) if it not in words.fillers | words.listed("nouns")]
+    found = [int(it) if it.isdecimal() else words.numbers.get(it) for it in stems]
+    # "The last one" has a "one", too.
+    found = [-1] if {*found} in ({-1}, {-1, 1}) else found
+    is_negative = re.search(r"(?<!\w)[-−]\d", raw) is not None
+    return found[0] if len(found) == 1 and not is_negative else None
 
 
 def is_all(raw: str, words: StandinVocabulary) -> bool:
@@ -185,17 +177,10 @@ def is_all(raw: str, words: StandinVocabulary) -> bool:
     return words.means(raw, "all") or (words.spaced and words.means(telling, "all"))
 
 
-def unnamed(raw: str, words: StandinVocabulary) -> bool:
-    """Tell whether the words mean any entry of a kind: "one", "one of the reminders", "another one"."""
-    beside = words.beside - words.listed("indefinite", "pointing") | words.fillers
-    telling = " ".join(it for it in words.stems(raw) if it not in beside)
-    return words.means(raw, "indefinite") or (words.spaced and words.means(telling, "indefinite"))
-
-
 def vague(raw: str, words: StandinVocabulary) -> bool:
     """Tell whether the words stand for a value without naming one ("something", "it", "a reminder")."""
-    is_bare = not set(words.stems(raw)) - words.listed("nouns") - words.fillers
-    return words.means(raw, "vague", "pointing") or unnamed(raw, words) or is_bare
+    is_bare = number(raw, words) is None and not {*words.stems(raw)} - words.listed("nouns") - words.stop
+    return words.means(raw, "vague", "pointing", "indefinite") or (is_bare and not is_all(raw, words))
 
 
 def is_name(raw: str, words: StandinVocabulary) -> bool:

@@ -35,13 +35,13 @@ class StandinVocabulary(Vocabulary):
     @cached_property
     def kinds(self) -> Mapping[str, frozenset[str]]:
         """Return the stems of the words for the kinds of a thing, by the tool that makes it."""
-        entries = {tool: entry["kind"] for tool, entry in self.table["values"].items() if "kind" in entry}
-        words = {tool: [it for phrases in entry.values() for it in phrases] for tool, entry in entries.items()}
+        entries = {tool: entry.get("kind", {}).values() for tool, entry in self.table["values"].items()}
+        words = {tool: [it for phrases in entry for it in phrases] for tool, entry in entries.items()}
         return {tool: frozenset(stem for it in phrases for stem in self.stems(it)) for tool, phrases in words.items()}
 
     @cached_property
     def beside(self) -> frozenset[str]:
-        """Return the stems that name no entry of a list beside "all" or "one"."""
+        """Return the stems that name no entry of a list beside "all"."""
         return (self.stop - self.listed("all")).union(self.listed("nouns"), *self.kinds.values())
 
     @cached_property

@@ -109,11 +109,12 @@ def time_in(raw: str, words: StandinVocabulary) -> str | None:
 
 
 def may_be_of_time(text: str, words: StandinVocabulary) -> bool:
-    """Tell whether a text beside a time may hold a part of it: a time, or a number or "until" at an edge."""
+    """Tell whether a text beside a time may hold a part of it: a time, a number first, or "until" at an edge."""
     flat = plain(text).strip(_EDGE)
-    edges = {*words.stems(flat)[:1], *words.stems(flat)[-1:]}
-    is_number = any(moment_words(words.lang).number(it) is not None for it in edges)
-    return is_number or bool(edges & words.listed("beside")) or bool(pieces_in(flat, words.lang))
+    stems = words.stems(flat)
+    is_number = any(moment_words(words.lang).number(it) is not None for it in stems[:1])
+    is_limit = bool({*stems[:1], *stems[-1:]} & words.listed("beside"))
+    return is_number or is_limit or bool(pieces_in(flat, words.lang))
 
 
 def tells_time(text: str, words: StandinVocabulary) -> bool:

@@ -76,7 +76,7 @@ plugin = Plugin(export=export, greeting=greeting)
 """
 BROUGHT = {
     "quota": ('[Section("quota", "Your calls", [{"calls": 3}], ["3 calls"])]', '"Good to see you."'),
-    "stuck": ("1 / 0", "1 / 0"),
+    "jammed": ("1 / 0", "1 / 0"),
     "leaving": ("exit()", "exit()"),
     "unfit": ('["no section"]', "7"),
 }
@@ -96,7 +96,7 @@ async def test_what_a_plugin_keeps_of_a_person_is_handed_out(chat: Chat, tmp_pat
         use(Extensions(_env_file=None))
     assert "Good to see you.\n\n7" in greeting
     plain = json.loads(as_json(data))
-    assert (plain["quota"], plain["unread"]) == ([{"calls": 3}], ["leaving", "stuck", "unfit"])
+    assert (plain["quota"], plain["unread"]) == ([{"calls": 3}], ["jammed", "leaving", "unfit"])
     text = as_markdown(data, "en")
-    assert "What is missing: leaving, stuck, unfit." in text
+    assert "What is missing: jammed, leaving, unfit." in text
     assert "## Your calls\n\n- 3 calls" in text

@@ -316,6 +316,8 @@ def _prepare(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_dir():
         raise IsADirectoryError("it is a directory")
+    # Earlier versions kept what was typed at the prompt, and no deletion would reach it now.
+    path.with_name(f"{path.name}.typed").unlink(missing_ok=True)
     # Nobody else may read what people said; SQLite gives its log the mode of its file.
     path.touch(0o600)
     if path.stat().st_nlink > 1:
@@ -336,7 +338,7 @@ def make_tables(session: Session, tables: Sequence[Tables]) -> None:
         try:
             migrate(each, session)
         except sqlite3.Error as failure:
-            if failure.sqlite_errorcode != sqlite3.SQLITE_ERROR:
+            if getattr(failure, "sqlite_errorcode", None) != sqlite3.SQLITE_ERROR:
                 raise
             raise ContractError(f"the tables of {each.owner!r} cannot be made: {failure}") from failure
 

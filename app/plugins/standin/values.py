@@ -165,11 +165,11 @@ def number(raw: str, words: StandinVocabulary) -> int | None:
     """Return the number that the words name alone ("2", "the second one"), -1 for the last; None for other words."""
     figures = moment_words(words.lang).figured(plain(raw))
     stems = [it for it in words.stems(figures) if it not in words.fillers | words.listed("nouns")]
-    found = [int(it) if it.isdecimal() else words.numbers.get(it) for it in stems]
+    numbers = [int(it) if it.isdecimal() else words.numbers.get(it) for it in stems]
     # "The last one" has a "one", too.
-    found = [-1] if {*found} in ({-1}, {-1, 1}) else found
+    numbers = [-1] if {*numbers} in ({-1}, {-1, 1}) else numbers
     is_negative = re.search(r"(?<!\w)[-−]\d", raw) is not None
-    return found[0] if len(found) == 1 and not is_negative else None
+    return numbers[0] if len(numbers) == 1 and not is_negative else None
 
 
 def is_all(raw: str, words: StandinVocabulary) -> bool:

@@ -130,6 +130,8 @@ def test_forget_leaves_no_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/talk.db")
     monkeypatch.setenv("LLM_MODEL", "local:rules")
     assert main(["ask", "pomegranate", "--thread", "mine"]) == 0
+    # What an earlier version has kept of the prompt.
+    (tmp_path / "talk.db.typed").write_text('["mine", "pomegranate"]', "utf-8")
     assert main(["forget", "--thread", "mine"]) == 0
     assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {0o600}
     assert not any(b"pomegranate" in file.read_bytes() for file in tmp_path.iterdir())

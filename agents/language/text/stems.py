@@ -89,8 +89,13 @@ def spelt(text: str, lexicon: Collection[str]) -> str:
     strange = {word for word in row if word not in lexicon and len(word) >= SHORTEST_MISSPELT}
     if not 0 < len(strange) <= MOST_STRANGE:
         return text
-    near = {it: [word for word in lexicon if abs(len(word) - len(it)) <= 1 and is_slip(it, word)] for it in strange}
+    # One slip leaves the first or the last letter as it is, and this is much quicker to tell.
+    near = {it: [word for word in lexicon if _shares_an_end(it, word) and is_slip(it, word)] for it in strange}
     return " ".join(near[word][0] if len(near.get(word, ())) == 1 else word for word in row)
+
+
+def _shares_an_end(word: str, other: str) -> bool:
+    return word[:1] == other[:1] or word[-1:] == other[-1:]
 
 
 @lru_cache(maxsize=20_000)

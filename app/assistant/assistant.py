@@ -1,15 +1,10 @@
 """The entry for every door: `Assistant.play` takes a user message through the graph, once."""
 
 import logging
-import uuid
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import cast
-
-from langchain_core.runnables import RunnableConfig
-from langgraph.types import Overwrite
 
 from agents.conversation.forgetting import worded
 from agents.conversation.persons import lang_of, seen_by
@@ -23,20 +18,20 @@ from agents.memory.inbox import TO, UNASKED, InboxEntry, TranscriptLine, now_ms
 from agents.memory.notices import NoticeSource
 from agents.memory.preferences import Preferences
 from agents.models import Model
-from agents.state import SUPERVISOR, State
+from agents.state import SUPERVISOR
 from agents.state.limits import Limits
 from agents.state.person import RESULT
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.tool_search import tools_of
-from app.assistant.branches import MARK, Branches, parents_in
+from app.assistant.branches import Branches, parents_in
 from app.assistant.clocks import Clock, Deliver
 from app.assistant.fact_keeper import FactKeeper
 from app.assistant.forgetter import Forgetter
 from app.assistant.outcome_store import TERMINAL
-from app.assistant.run import EventSequencer, config_of
+from app.assistant.run import EventSequencer
 from app.assistant.thread_events import number_of
-from app.assistant.thread_reader import ThreadReader, facts_of
+from app.assistant.thread_reader import ThreadReader
 from app.assistant.turn import Turn
 from app.assistant.turn_player import TurnPlayer
 from app.assistant.turn_queue import TurnQueue
@@ -354,51 +349,11 @@ class Assistant(ThreadReader):
                 if values and last:
                     await self._fact_keeper.of_thread(seen_by(values, person), last, is_shared=is_shared)
 
-    async def kept_turns(self, thread: str) -> dict[int, RunnableConfig]:
-        """Return the turns whose end is still stored, the latest first, each with the config of its last checkpoint."""
-        return await self.branches.kept_turns(thread)
-
-    async def state_after(self, thread: str, turn: int) -> dict[str, object] | None:
-        """Return the state at the end of a turn as plain data; None if it is not kept."""
-        config = (await self.kept_turns(thread)).get(turn)
-        return facts_of(thread, cast(State, (await self.graph.aget_state(config)).values)) if config else None
-
-    async def go_back(self, thread: str, turn: int, text: str) -> Message:
-        """Go back to the end of a turn, say so with `text` in the transcript, and return that message.
-
-        The effects of the turns since then stay: items, reminders, writes, and sent messages. Their lines stay in the
-        transcript, and the thread can go back to them as well. No number stands for two turns.
-
-        Raises:
-            UsageError: the turn is not kept, the thread is there already, or a message was not answered yet.
-        """
-        async with self.memory.locks.hold(thread):
-            if await self.memory.transcript.open_entries(thread):
-                raise UsageError(
-                    "A message of this thread is not answered yet; say something, and it is answered first."
-                )
-            snapshot = await self.graph.aget_state(config_of(thread))
-            end = (await self.kept_turns(thread)).get(turn)
-            if end is None:
-                raise UsageError(f"The end of turn {turn} is not kept.")
-            if end == snapshot.config:
-                raise UsageError(f"The thread is at the end of turn {turn} already.")
-            now = cast(State, snapshot.values)
-            present = {"turn": now["turn"], "heard": now["heard"], "lang": now["lang"]}
-            over: dict[str, object] = {"listener": None, "asked": [], "votes": Overwrite([])}
-            fork: RunnableConfig = {**end, "metadata": {MARK: turn}}
-            await self.graph.aupdate_state(fork, {**over, **present}, as_node="settle")
-            return await self.tell(thread, text, uuid.uuid4().hex)
-
     def prompt(self, dialog: str | None, lang: str) -> str:
         """Return the system prompt of a dialog, or (None) of the supervisor; a dialog that is gone has none."""
         if dialog is not None and dialog not in self.dialogs:
             return ""
         return self._prompting.role(self.speakers[dialog or SUPERVISOR], lang)
-
-    def drawing(self) -> str:
-        """Return the graph as a mermaid drawing."""
-        return self.graph.get_graph().draw_mermaid()
 
     def _refusal(self, turn: Turn) -> tuple[str, int] | None:
         """Return the code and the limit of a message's refusal: for its length, or its user's number of messages."""

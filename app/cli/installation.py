@@ -37,7 +37,7 @@ from prompts import PromptError, languages, observer_file, translated
 async def graph() -> None:
     """Draw the graph, as mermaid."""
     async with open_assistant(read_settings(), remote=False) as assistant:
-        sys.stdout.write(assistant.drawing().rstrip("\n") + "\n")
+        sys.stdout.write(assistant.graph.get_graph().draw_mermaid().rstrip("\n") + "\n")
 
 
 async def check() -> CommandResult:

@@ -55,7 +55,7 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 
 async def _act(assistant: Assistant) -> None:
-    """Do once what a door or a command may ask for: read, go back, tell, rate, and forget in each way."""
+    """Do once what a door or a command may ask for: read, tell, rate, and forget in each way."""
     memory, forgetting = assistant.memory, assistant.forgetting
     await assistant.history("t")
     await memory.transcript.latest(1)
@@ -64,8 +64,7 @@ async def _act(assistant: Assistant) -> None:
     await assistant.state("t")
     for export in [part.export for part in assistant.parts.values() if part.export]:
         await export(assistant.services, "ann", "en")
-    for number in sorted(await assistant.kept_turns("t"))[:1]:
-        await assistant.go_back("t", number, "back")
+    await assistant.branches.kept_turns("t")
     turn = ShownTurn("t", "1", "ann")
     await memory.feedback.show("telegram 1", 11, 5, turn)
     await memory.feedback.turn("telegram 1", 11, 5)

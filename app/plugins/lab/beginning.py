@@ -73,7 +73,7 @@ class Beginning(FilePart):
 
 async def beginning_of(assistant: Assistant, thread: str, turn: int) -> Beginning:
     """Return the end of a turn of a thread; 0: its beginning. Raises UsageError: it is not kept."""
-    config = (await assistant.kept_turns(thread)).get(turn)
+    config = (await assistant.branches.kept_turns(thread)).get(turn)
     if turn and not config:
         raise LabRefusal("turn_not_kept", turn=turn)
     now = cast(State, (await assistant.graph.aget_state(config or config_of(thread))).values)

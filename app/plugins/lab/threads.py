@@ -14,6 +14,7 @@ from app.plugins.lab.beginning import DEVICE, beginning_of, first_of
 from app.plugins.lab.cases import Case, CaseTurn, Expected, ExpectedCall, case_of
 from app.plugins.lab.desk_session import DeskSession
 from app.plugins.lab.folder import lab_folder, named_after
+from app.plugins.lab.going_back import state_after
 from app.plugins.lab.mocks import recorded_mocks
 from app.plugins.lab.played_turn import PlayedTurn, play
 from app.plugins.lab.reasons import problem_text
@@ -71,7 +72,7 @@ async def view(assistant: Assistant, thread: str) -> tuple[dict[str, Any], list[
     lines, state = await assistant.history(thread), await assistant.state(thread)
     if state is None and not lines:
         raise LabRefusal("no_thread", thread=thread)
-    kept, records = await assistant.kept_turns(thread), await assistant.records(thread)
+    kept, records = await assistant.branches.kept_turns(thread), await assistant.records(thread)
     notes, ratings = await notes_of(assistant.memory.store, thread), await assistant.memory.feedback.of(thread)
     turns = []
     for (id, text, _), record in zip(rows, records, strict=True):
@@ -124,7 +125,7 @@ async def keep_turn(assistant: Assistant, settings: Settings, thread: str, turn:
     record = next((it.record for it in turns if it.number == turn and it.record.is_playable), None)
     if record is None:
         raise LabRefusal("turn_unrecorded", turn=turn)
-    begins, after = await beginning_of(assistant, thread, turn - 1), await assistant.state_after(thread, turn)
+    begins, after = await beginning_of(assistant, thread, turn - 1), await state_after(assistant, thread, turn)
     answered = [step for step in record.steps if isinstance(step, Answered)]
     expected = Expected(
         calls=tuple(ExpectedCall(tool=step.tool, args=step.args) for step in answered if step.ok),

@@ -17,6 +17,7 @@ from app.plugins.lab.cases import Case
 from app.plugins.lab.desk import sitting
 from app.plugins.lab.desk_session import DeskCall
 from app.plugins.lab.folder import lab_folder, written
+from app.plugins.lab.going_back import state_after
 from app.plugins.lab.runs import RunOrder, run_cases
 from app.plugins.lab.threads import desk_from, keep_case, keep_turn
 from app.settings import Settings
@@ -57,7 +58,7 @@ async def test_a_conversation_begins_with_a_kept_turn(settings: Settings) -> Non
     before = digest(settings)
     async with open_assistant(settings, remote=False, reads=True) as assistant:
         beginning = await beginning_of(assistant, "t1", 2)
-        state, lines = await assistant.state_after("t1", 2), await assistant.history("t1")
+        state, lines = await state_after(assistant, "t1", 2), await assistant.history("t1")
         with pytest.raises(UsageError, match="turn 9 is not kept"):
             await beginning_of(assistant, "t1", 9)
     # As a file has it.

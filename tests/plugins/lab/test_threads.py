@@ -9,6 +9,7 @@ from app.assistant import Turn
 from app.assistant.recording import Decided, Record
 from app.cli import command_line
 from app.composition import open_assistant
+from app.plugins.lab.going_back import state_after
 from app.plugins.lab.threads import TurnView, replay, view
 from app.plugins.lab.trace_test import test_of as exported_test
 from app.plugins.lab.variants import LabVariant
@@ -33,7 +34,7 @@ async def test_a_thread_shows_who_decided_and_why(settings: Settings) -> None:
     async with open_assistant(settings, remote=False, reads=True) as assistant:
         _, (first, second, _) = await view(assistant, "ann")
         source, remark = await exported_test(assistant, "ann", "en")
-        earlier = await assistant.state_after("ann", 1)
+        earlier = await state_after(assistant, "ann", 1)
         with pytest.raises(UsageError):
             await view(assistant, "nobody")
 

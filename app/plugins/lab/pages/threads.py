@@ -8,6 +8,7 @@ from fastapi import HTTPException, Query, Response
 from agents.state.verdict import Kind as Verdict
 from app.doors.http.exchange import LONGEST_NAME, PRINTABLE
 from app.plugins.lab.folder import named_after
+from app.plugins.lab.going_back import go_back, state_after
 from app.plugins.lab.pages.visit import Nested, Number, Text, Visiting, as_file, led_to, new_router
 from app.plugins.lab.thread_search import ThreadQuery, ThreadSearch
 from app.plugins.lab.threads import desk_from, keep_turn, replay, view
@@ -47,7 +48,7 @@ async def thread(visit: Visiting, name: Name) -> str:
 @router.get("/lab/thread/state")
 async def state(visit: Visiting, name: Name, turn: int) -> str:
     """Show the state at the end of a kept turn."""
-    facts = await visit.assistant.state_after(name, turn)
+    facts = await state_after(visit.assistant, name, turn)
     if facts is None:
         raise HTTPException(404)
     return visit.draw("state", state=state_lines(facts), turn=turn, name=name)
@@ -72,7 +73,7 @@ async def back(visit: Visiting, name: Text, turn: Number) -> Response:
         raise HTTPException(404)
     lang = state.get("lang") or visit.lang
     async with visit.deed("back", name):
-        await visit.assistant.go_back(name, turn, say("gone_back", lang, turn=turn))
+        await go_back(visit.assistant, name, turn, say("gone_back", lang, turn=turn))
     return led_to(address_of(name))
 
 

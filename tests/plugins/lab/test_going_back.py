@@ -4,9 +4,10 @@ import pytest
 
 from agents.errors import UsageError
 from app.assistant import Turn
+from app.plugins.lab.going_back import go_back
 from app.testing import Chat, told
 from app.testing.script import Call
-from tests.support.shop_tools import BEGIN
+from tests.support.shop_tools import BEGIN, with_shop
 
 pytestmark = pytest.mark.needs("planner", "profile")
 
@@ -18,7 +19,7 @@ MILK = Call("add_todos", {"items": ["milk"]})
 async def back(chat: Chat, turn: int) -> None:
     """Go back in the thread."""
     async with chat.assistant() as assistant:
-        assert (await assistant.go_back("ann", turn, BACK)).text == BACK
+        assert (await go_back(assistant, "ann", turn, BACK)).text == BACK
 
 
 async def test_the_conversation_is_as_it_was_and_the_transcript_says_so(chat: Chat) -> None:
@@ -43,7 +44,7 @@ async def test_the_conversation_is_as_it_was_and_the_transcript_says_so(chat: Ch
     async with chat.assistant() as assistant:
         lines = [(line.turn, line.text) for line in await assistant.history("ann")]
         assert lines[-4:] == [(2, "Milk is on it."), (2, BACK), (3, "A nurse"), (3, "A nurse, then.")]
-        assert [*await assistant.kept_turns("ann")] == [3, 2, 1]
+        assert [*await assistant.branches.kept_turns("ann")] == [3, 2, 1]
 
 
 async def test_what_was_done_stays_done_and_the_turn_that_was_left_can_be_gone_back_to(chat: Chat) -> None:
@@ -60,9 +61,9 @@ async def test_what_was_done_stays_done_and_the_turn_that_was_left_can_be_gone_b
     assert item.value["text"] == "milk"
 
 
-@pytest.mark.usefixtures("shop")
 async def test_a_question_that_was_open_is_open_again(chat: Chat) -> None:
     """A choice that the user has left since can be made after all."""
+    chat.speakers = with_shop(chat.speakers)
     chat.expects(
         supervisor=[*BEGIN, "It is sunny."],
         planner=[Call("choose_order"), "…", "The red hat it is."],

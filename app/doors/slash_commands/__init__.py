@@ -24,8 +24,6 @@ Handler = Callable[[Visit, str, str], Awaitable[str]]
 """Takes the visit, the argument behind the name, and the language of the answer; returns the answer."""
 Choices = Callable[[Visit], Awaitable[Mapping[str, str]]]
 """Returns the possible arguments of a command, each with a description."""
-Picks = Callable[[Visit, str, str], Awaitable[Mapping[str, str]]]
-"""Takes the same as a handler; returns the commands for buttons below the answer, each with its label."""
 Scope = Literal["private", "group", "group_admin", "operator"]
 """The menus of commands: of private chats, of groups, of a group's administrators, of the bot's."""
 PRIVATE: tuple[Scope, ...] = ("private",)
@@ -48,11 +46,7 @@ class Command:
     """Whether the command may begin a turn. Such a turn comes before the user's next message."""
     is_at_once: bool = False
     """Whether the command is answered while a turn runs. Such a command neither changes the turn nor waits for it."""
-    concerns_all: str | None = None
-    """The beginning of an argument that concerns everybody in a group; only a group's administrator may give it."""
-    picks: Picks | None = None
     choices: Choices | None = None
-
     about: Callable[[str], str] | None = None
     """Returns one line about the command in a language. If it is None, `cli.toml` has the line."""
 
@@ -130,12 +124,6 @@ async def run(name: str, argument: str, visit: Visit, lang: str) -> str:
     return await command.run(visit, argument, lang)
 
 
-async def picks(name: str, argument: str, visit: Visit, lang: str) -> Mapping[str, str]:
-    """Return the commands for buttons below a command's answer, each with its label."""
-    command = commands().get(name)
-    return await command.picks(visit, argument, lang) if command and command.picks else {}
-
-
 async def _help(visit: Visit, argument: str, lang: str) -> str:
     scope: Scope = "group" if visit.is_shared else "private"
     menu = offered(visit.door.name, scope if visit.door.has_pages else None)
@@ -167,9 +155,7 @@ async def _quit(visit: Visit, argument: str, lang: str) -> str:
 FIRST = (
     Command("start", talk.start, begins_turn=True, doors=(MESSENGER,), scopes=PRIVATE),
     Command("help", _help, is_at_once=True),
-    Command(
-        "new", talk.new, begins_turn=True, scopes=(*PRIVATE, "group_admin"), concerns_all="", choices=talk.any_thread
-    ),
+    Command("new", talk.new, begins_turn=True, scopes=(*PRIVATE, "group_admin"), choices=talk.any_thread),
     Command("stop", talk.stop, doors=(MESSENGER,), is_at_once=True),
     Command("retry", talk.retry, begins_turn=True),
     Command("undo", talk.undo, begins_turn=True),
@@ -179,13 +165,13 @@ FIRST = (
 LAST = (
     Command("dialogs", talk.dialogs, is_at_once=True),
     Command("state", own_data.state, is_at_once=True),
-    Command("history", own_data.history, doors=SMALL, is_at_once=True, picks=own_data.history_picks),
-    Command("threads", talk.threads, is_at_once=True, picks=talk.thread_picks),
+    Command("history", own_data.history, doors=SMALL, is_at_once=True),
+    Command("threads", talk.threads, is_at_once=True),
     Command("export", own_data.export, doors=SMALL, is_at_once=True),
-    Command("lang", own_data.lang, picks=own_data.lang_picks, choices=own_data.any_language),
-    Command("busy", own_data.busy, doors=(MESSENGER,), is_at_once=True, picks=own_data.busy_picks),
+    Command("lang", own_data.lang, choices=own_data.any_language),
+    Command("busy", own_data.busy, doors=(MESSENGER,), is_at_once=True),
     Command("privacy", own_data.privacy, is_at_once=True),
-    Command("forget", own_data.forget, concerns_all="all", picks=own_data.forget_picks, choices=own_data.anything_kept),
+    Command("forget", own_data.forget, choices=own_data.anything_kept),
     _for_operators("stats"),
     _for_operators("prompt"),
     Command("attach", talk.attach, doors=(REPL,)),

@@ -18,10 +18,9 @@ from app.presentation.texts import say, shortened
 from prompts import language, languages, phrase, title_of
 
 YES = "yes"
-KEEP = "-"
-"""The text of the button with which the user deletes nothing."""
 OF_PLACE = ("thread", "part", "all")
 """The scopes of `/forget` that belong to a place. The others belong to a person."""
+MODES = get_args(Busy)
 JSON = "json"
 MOST_LINES, LONGEST_PAGE, LONGEST_LINE = 20, 3000, 700
 """The most lines and characters of a page of the history, and the most characters of a line on it."""
@@ -44,17 +43,9 @@ async def history(visit: Visit, argument: str, lang: str) -> str:
     shown = history_lines(lines, lang)
     if not visit.door.has_pages:
         return "\n".join(shown)
-    pages, number = _pages(shown, argument)
+    pages, number = history_pages(shown, argument)
     head = [say("history.page", lang, page=number, pages=len(pages))] if len(pages) > 1 else []
     return "\n".join([*head, *pages[number - 1]])
-
-
-async def history_picks(visit: Visit, argument: str, lang: str) -> Mapping[str, str]:
-    """Offer the page before and the whole as a document."""
-    pages, number = _pages(history_lines(await visit.assistant.history(visit.thread, visit.owner), lang), argument)
-    newer = {f"/history {number - 1}": say("history.newer", lang)} if number > 1 else {}
-    older = {f"/history {number + 1}": say("history.older", lang)} if number < len(pages) else {}
-    return {**older, **newer, "/export": say("history.export", lang)} if older or newer else {}
 
 
 async def export(visit: Visit, argument: str, lang: str) -> str:
@@ -94,15 +85,6 @@ async def forget(visit: Visit, argument: str, lang: str) -> str:
     return _worded("forgotten", scope, lang) if was_known else say("reply.nothing_yet", lang)
 
 
-async def forget_picks(visit: Visit, argument: str, lang: str) -> Mapping[str, str]:
-    """Offer to confirm the deletion, or to keep all."""
-    words = argument.lower().split()
-    if words[-1:] == [YES] or (words and " ".join(words) not in await anything_kept(visit)):
-        return {}
-    confirmed = " ".join(["/forget", *words, YES])
-    return {confirmed: say("reply.yes_do_it", lang), KEEP: say("reply.no", lang)}
-
-
 async def anything_kept(visit: Visit) -> Mapping[str, str]:
     """Return the data that can be deleted beside this conversation."""
     return dict.fromkeys((*_remembered(visit), EVERYTHING, "all"), "")
@@ -132,7 +114,7 @@ async def _forgotten(visit: Visit, scope: str) -> bool:
     return True
 
 
-def _pages(lines: Sequence[str], asked: str) -> tuple[list[list[str]], int]:
+def history_pages(lines: Sequence[str], asked: str) -> tuple[list[list[str]], int]:
     """Return a conversation in pages, newest first, and the number of the requested page; long lines are cut."""
     pages: list[list[str]] = []
     page = [shortened(line, LONGEST_LINE) for line in lines]
@@ -143,9 +125,6 @@ def _pages(lines: Sequence[str], asked: str) -> tuple[list[list[str]], int]:
         page = page[:-count]
     number = int(asked[:6]) if asked.isdecimal() else 1
     return pages, min(max(1, number), len(pages))
-
-
-MODES = get_args(Busy)
 
 
 async def lang(visit: Visit, argument: str, lang: str) -> str:
@@ -159,11 +138,6 @@ async def lang(visit: Visit, argument: str, lang: str) -> str:
         await visit.assistant.speak(visit.owner, chosen)
     spoken = visit.lang or lang
     return say("reply.lang_is", spoken, lang=_own_name(spoken), known=there_are)
-
-
-async def lang_picks(visit: Visit, argument: str, lang: str) -> Mapping[str, str]:
-    """Offer the languages by the names that they give themselves."""
-    return {} if argument else {f"/lang {code}": _own_name(code) for code in languages()}
 
 
 async def any_language(visit: Visit) -> Mapping[str, str]:
@@ -180,11 +154,6 @@ async def busy(visit: Visit, argument: str, lang: str) -> str:
         return say("reply.busy_unknown", lang, mode=argument, known=", ".join(MODES))
     mode = (await visit.assistant.preferences(visit.owner)).busy
     return say("reply.busy_is", lang, what=say(f"busy.{mode}", lang))
-
-
-async def busy_picks(visit: Visit, argument: str, lang: str) -> Mapping[str, str]:
-    """Offer the effects of a new message."""
-    return {} if argument else {f"/busy {mode}": say(f"busy.{mode}_button", lang) for mode in MODES}
 
 
 def _own_name(code: str) -> str:

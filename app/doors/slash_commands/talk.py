@@ -16,8 +16,8 @@ UNDO = "undo"
 """The message that takes the last write back, in every language."""
 BACK = "back"
 """The argument of /person with which a user calls the assistant back."""
-MOST_PICKS, MOST_TOLD = 10, 30
-"""The most conversations with a button of their own, and in one list."""
+MOST_TOLD = 30
+"""The most conversations in one list."""
 PLACE = re.compile(r"#(\d{1,15})(?:\s+|$)")
 """A place in a list of threads; the words of a search may follow."""
 
@@ -110,14 +110,6 @@ async def threads(visit: Visit, argument: str, lang: str) -> str:
     if page.next:
         return "\n".join([*lines, say("more_threads", lang, way=f"/threads #{page.next} {words}".rstrip())])
     return "\n".join(lines or [say("no_threads", lang)])
-
-
-async def thread_picks(visit: Visit, argument: str, lang: str) -> Mapping[str, str]:
-    """Offer one's other conversations of this place."""
-    infos = await visit.assistant.threads(visit.owner, most=MOST_PICKS + 1)
-    others = [info for info in infos if info.thread != visit.thread][:MOST_PICKS]
-    names = {info: visit.door.named(info.thread) for info in others}
-    return {f"/new {name}": first_line(info) for info, name in names.items() if name}
 
 
 async def any_thread(visit: Visit) -> Mapping[str, str]:

@@ -24,7 +24,7 @@ KINDS = (
     ("membership", 1),
 )
 """The kinds of updates that each person brings, and how often in twenty updates."""
-NO, ANEW = sentence("cli", "reply.no", "en"), sentence("telegram/phrases", "anew", "en")
+NO, ANEW = sentence("telegram/phrases", "no", "en"), sentence("telegram/phrases", "anew", "en")
 VOICE = {"file_id": "1", "file_unique_id": "1", "duration": 3}
 PHOTO: list[dict[str, Any]] = [{"file_id": "2", "file_unique_id": "2", "width": 1, "height": 1}]
 PIXEL = b"GIF89a\x01\x00\x01\x00\x00\x00\x00;"

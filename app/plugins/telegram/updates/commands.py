@@ -20,12 +20,13 @@ from agents.events import Event
 from app.assistant import Turn
 from app.assistant.system_messages import hand_down
 from app.doors import slash_commands
-from app.doors.slash_commands import MESSENGER, Command, Scope, offered
+from app.doors.slash_commands import MESSENGER, Scope, offered
 from app.doors.visit import Visit, stop_when_begun
 from app.plugins.telegram.delivery.buttons import OF
 from app.plugins.telegram.door import TelegramDoor
 from app.plugins.telegram.phrases import say
 from app.plugins.telegram.place import TelegramPlace, go_to_conversation
+from app.plugins.telegram.updates.offers import offers
 from app.plugins.telegram.updates.row import ReplyWithButtons, UpdateRow
 from prompts import languages, phrase
 
@@ -88,10 +89,9 @@ class CommandDoor:
         return say("document_privately" if self._place.is_group else "document", lang)
 
 
-def is_for_administrators(command: Command, argument: str, place: TelegramPlace) -> bool:
-    """Tell whether a command is for administrators of the group only."""
-    concerns_all = command.concerns_all
-    return place.is_group and concerns_all is not None and argument.lower().startswith(concerns_all)
+def is_for_administrators(name: str, argument: str, place: TelegramPlace) -> bool:
+    """Tell whether a command concerns everybody in the group, and so is for its administrators only."""
+    return place.is_group and (name == "new" or (name == "forget" and argument.lower().startswith("all")))
 
 
 async def run(row: UpdateRow, name: str, argument: str, is_over: Callable[[], bool]) -> ReplyWithButtons | None:
@@ -100,8 +100,7 @@ async def run(row: UpdateRow, name: str, argument: str, is_over: Callable[[], bo
     `is_over` tells whether all earlier requests are over.
     """
     door, place = row.door, row.place
-    command = slash_commands.commands().get(name)
-    if command and is_for_administrators(command, argument, place) and not await door.administers(place):
+    if is_for_administrators(name, argument, place) and not await door.administers(place):
         return ReplyWithButtons(say("for_administrators", await door.lang(place)))
     here = CommandDoor(row, is_over)
     visit = Visit(door.assistant, here, place.thread, place.user, is_shared=place.is_group)
@@ -110,8 +109,8 @@ async def run(row: UpdateRow, name: str, argument: str, is_over: Callable[[], bo
     answer = await slash_commands.run(name, argument, visit, lang)
     if here.has_played:
         return None
-    offers = await slash_commands.picks(name, argument, visit, visit.lang or lang)
-    buttons = tuple((label, f"{sent}{OF}{place.owner}") for sent, label in offers.items())
+    below = await offers(name, argument, visit, visit.lang or lang)
+    buttons = tuple((label, f"{sent}{OF}{place.owner}") for sent, label in below.items())
     return ReplyWithButtons(answer, buttons, here.handed)
 
 

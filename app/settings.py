@@ -180,12 +180,6 @@ class Settings(Extensions):
         silence: type[Silence] = import_module("agents.toolkit.speaker").Silence
         return silence(self.silence_seconds, self.silence_times)
 
-    @property
-    def named_models(self) -> list[str]:
-        """The models in the settings: those of roles, and those with a price."""
-        roles = [self.observer_model, self.fallback_model, *self.role_models.values()]
-        return sorted({model for model in (self.llm_model, *roles, *self.llm_prices) if model})
-
     def models(self, override: str | None = None) -> Models:
         """Make the models of all roles; `override` takes the place of every role's.
 

@@ -57,9 +57,3 @@ class SystemMessages(BaseModel):
             if self.system_messages
             else store.adelete(place, KEY)
         )
-
-
-async def hand_down(store: BaseStore, thread: str, to: str) -> None:
-    """Let another conversation of the same place begin with the messages of a thread, unless it has some."""
-    if thread != to and not (await SystemMessages.of(store, to)).system_messages:
-        await (await SystemMessages.of(store, thread)).save(store, to)

@@ -29,11 +29,6 @@ def columns(rows: Iterable[Sequence[object]]) -> list[str]:
     return ["  ".join(map(set_cell_size, row, widths)).rstrip() for row in cells]
 
 
-def table_of(rows: Sequence[Mapping[str, object]]) -> list[str]:
-    """Return rows as lines below the names of their cells."""
-    return columns([[*rows[0]], *([*row.values()] for row in rows)])
-
-
 def state_lines(state: Mapping[str, Any]) -> list[str]:
     """Return a thread's state, or another mapping of names to values, one fact a line."""
     return columns((name, _pending(value) if name == "pending" else _fact(value)) for name, value in state.items())

@@ -4,13 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from string import Template
 
 from langchain_core.tools import BaseTool
 
-from agents.errors import UsageError
 from agents.events.views import KINDS
 from agents.language.identifiers import Schema, shown
 from agents.state.speaker_state import Json
@@ -147,24 +145,6 @@ def faults(speakers: Speakers, languages: Sequence[str], *, complete: bool = Tru
         lines += [fault for name in _with_files(speakers) for fault in _of_dialog(name, lang)]
         lines += _of_prompts(lang)
     return [*lines, *of_forms(speakers, FALLBACK)]
-
-
-class WrongCard(UsageError):
-    """A text is not a valid card with these slots in its examples."""
-
-    def __init__(self, text: str, allowed: Sequence[str]) -> None:
-        self._faults = partial(text_faults, text, allowed)
-        super().__init__(self.told(FALLBACK))
-
-    def told(self, lang: str) -> str:
-        """Return the first fault, in a language."""
-        return self._faults(lang)[0]
-
-
-def check_card(text: str, allowed: Sequence[str]) -> None:
-    """Check the text of a card. Its examples may have the slots `allowed`. Raises UsageError: the text is no card."""
-    if text_faults(text, allowed):
-        raise WrongCard(text, allowed)
 
 
 def text_faults(text: str, allowed: Sequence[str], lang: str = FALLBACK) -> list[str]:

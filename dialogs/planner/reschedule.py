@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from agents.language.schedule import Moment, Repeat, calendar, later, on_the_clock
 from agents.language.schedule.grammar import UNITS, Amount, Pieces, only_pieces, read, words
 from agents.language.schedule.parser import EARLY, NOON, amount_of, meant, moment
-from dialogs.planner.series import at_time, by_rule, in_zone
+from dialogs.planner.series import at_time, by_rule, in_zone, on_monthday, on_weekday
 
 MORNING, EVENING = range(6, NOON), 18
 
@@ -52,9 +52,9 @@ def _on_other_days(pieces: Pieces, former: Moment, now: datetime, zone: ZoneInfo
         named["clock"] = {"hour": clock.hour, "minute": clock.minute}
         rule = None
         if named.keys() == {"weekday", "clock"} and repeat and "BYDAY" in repeat.parts:
-            rule = calendar.on_weekday(repeat.rule, int(named["weekday"]["weekday"]))
+            rule = on_weekday(repeat.rule, int(named["weekday"]["weekday"]))
         if named.keys() == {"monthday", "clock"} and repeat and "BYMONTHDAY" in repeat.parts:
-            rule = calendar.on_monthday(repeat.rule, named["monthday"])
+            rule = on_monthday(repeat.rule, named["monthday"])
         if rule and repeat:
             return by_rule(former, Moment(former.at, Repeat(rule, repeat.start)), now)
     new = meant(named, now, zone)

@@ -1,5 +1,6 @@
 """Edits of a repetition. Each changes one property: the days, the end, the phase and the exceptions stay otherwise."""
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -8,9 +9,32 @@ from dateutil.relativedelta import relativedelta
 from dateutil.rrule import rrulestr
 
 from agents.language.schedule import Moment, Repeat, on_the_clock, zone_of
+from agents.language.schedule.calendar import WEEKDAYS, TimeOfDay, by_monthday, first
+from agents.language.schedule.grammar import Values
 
 DAY = timedelta(days=1)
 DAY_FORMAT = "%Y%m%d"
+DAILY = "FREQ=DAILY;INTERVAL=1"
+
+
+def daily(moment: Moment, now: datetime) -> Moment:
+    """Return a single moment as a daily one; a repeating moment stays as it is."""
+    if moment.repeat is not None:
+        return moment
+    clock = TimeOfDay(moment.at.hour, moment.at.minute)
+    return first(DAILY, clock, now.astimezone(moment.at.tzinfo))
+
+
+def on_weekday(rule: str, weekday: int) -> str:
+    """Return a rule by weekdays with another weekday (Monday is 1); the last Friday becomes the last one of those."""
+    place = re.search(r"BYDAY=(-?\d*)", rule)
+    assert place is not None  # the caller asked
+    return re.sub("BYDAY=[^;]*", f"BYDAY={place[1]}{WEEKDAYS[weekday - 1]}", rule)
+
+
+def on_monthday(rule: str, values: Values) -> str:
+    """Return a rule by a day of the month with another day. Raises ValueError: no month has it."""
+    return re.sub("BYMONTHDAY=[^;]*(;BYSETPOS=-1)?", by_monthday(int(values.get("nth") or values["monthday"])), rule)
 
 
 def without_next(moment: Moment, now: datetime) -> Moment | None:

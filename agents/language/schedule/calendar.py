@@ -1,6 +1,5 @@
 """The days, the times of day and the repetitions that pieces of a text may mean."""
 
-import re
 from calendar import monthrange
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +23,6 @@ TIME_KINDS = {*NAMED, "part", "daily"}
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 REPEAT_KINDS = {"every", "every_other", "weekly", "fortnightly", "monthly", "monthly_weekday", "daily"}
 ADDED = {"weekday", "monthday", "date"}  # Pieces that name the day of a repetition within its period.
-DAILY = "FREQ=DAILY;INTERVAL=1"
 SHORTEST = 60  # Seconds that must lie between two occurrences.
 
 
@@ -185,26 +183,6 @@ def first(rule: str, clock: TimeOfDay, now: datetime) -> Moment:
     return Moment(at, Repeat(rule, wall.replace(year=at.year, month=at.month, day=at.day)))
 
 
-def on_weekday(rule: str, weekday: int) -> str:
-    """Return a rule by weekdays with another weekday (Monday is 1); the last Friday becomes the last one of those."""
-    place = re.search(r"BYDAY=(-?\d*)", rule)
-    assert place is not None  # the caller asked
-    return re.sub("BYDAY=[^;]*", f"BYDAY={place[1]}{WEEKDAYS[weekday - 1]}", rule)
-
-
-def on_monthday(rule: str, values: Values) -> str:
-    """Return a rule by a day of the month with another day. Raises ValueError: no month has it."""
-    return re.sub("BYMONTHDAY=[^;]*(;BYSETPOS=-1)?", _monthday(int(values.get("nth") or values["monthday"])), rule)
-
-
-def daily(moment: Moment, now: datetime) -> Moment:
-    """Return a single moment as a daily one; a repeating moment stays as it is."""
-    if moment.repeat is not None:
-        return moment
-    clock = TimeOfDay(moment.at.hour, moment.at.minute)
-    return first(DAILY, clock, now.astimezone(moment.at.tzinfo))
-
-
 def _period(pieces: Pieces) -> Amount:
     if "every" in pieces:
         values = pieces["every"]
@@ -258,7 +236,7 @@ def _monthly(months: int, pieces: Pieces, now: datetime) -> str:
         return f"FREQ=MONTHLY;INTERVAL={months};BYDAY={nth}{WEEKDAYS[weekday - 1]}"
     values: Values = pieces.get("monthly") or pieces.get("monthday") or pieces.get("date") or {}
     day = int(values.get("nth") or values.get("monthday") or now.day)
-    days = _monthday(day)
+    days = by_monthday(day)
     if months % 12 == 0:
         month = int(values.get("month") or values.get("month_number") or now.month)
         if "date" in pieces and not exists("date", values):
@@ -269,7 +247,7 @@ def _monthly(months: int, pieces: Pieces, now: datetime) -> str:
     return f"FREQ=MONTHLY;INTERVAL={months};{days}"
 
 
-def _monthday(day: int) -> str:
+def by_monthday(day: int) -> str:
     """Return the part of a rule for a day of the month, or the last day of a shorter month. Raises ValueError: none."""
     if day != -1 and not 1 <= day <= 31:
         raise ValueError(f"no month has a day {day}")

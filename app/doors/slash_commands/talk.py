@@ -14,8 +14,6 @@ from app.presentation.texts import say
 
 UNDO = "undo"
 """The message that takes the last write back, in every language."""
-BACK = "back"
-"""The argument of /person with which a user calls the assistant back."""
 MOST_TOLD = 30
 """The most conversations in one list."""
 PLACE = re.compile(r"#(\d{1,15})(?:\s+|$)")

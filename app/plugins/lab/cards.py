@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Literal
 
+from agents.errors import UsageError
 from agents.language.text.stems import stems
 from agents.language.tool_ranker.ranker import Card, ToolRanker
 from agents.toolkit.speaker import Speakers
@@ -13,12 +14,30 @@ from app.assistant import Assistant
 from app.assistant.recording import Answered
 from app.plugins.lab.folder import LabFolder
 from app.plugins.lab.refusal import LabRefusal
-from app.presentation.tool_card import check_card, owned_tools, slots
+from app.presentation.tool_card import owned_tools, slots, text_faults
 from app.yaml_file import FilePart
-from prompts import read_card
+from prompts import FALLBACK, read_card
 
 MOST_THREADS = 200
 """The number of threads whose requests are read."""
+
+
+class WrongCard(UsageError):
+    """A text is not a valid card with these slots in its examples."""
+
+    def __init__(self, text: str, allowed: Sequence[str]) -> None:
+        self._faults = partial(text_faults, text, allowed)
+        super().__init__(self.told(FALLBACK))
+
+    def told(self, lang: str) -> str:
+        """Return the first fault, in a language."""
+        return self._faults(lang)[0]
+
+
+def check_card(text: str, allowed: Sequence[str]) -> None:
+    """Check the text of a card. Its examples may have the slots `allowed`. Raises UsageError: the text is no card."""
+    if text_faults(text, allowed):
+        raise WrongCard(text, allowed)
 
 
 class CardQuery(FilePart):

@@ -9,9 +9,10 @@ from typing import Literal
 
 from agents.toolkit.speaker import Speakers
 from app.plugins.lab.agent_file import Agent
+from app.plugins.lab.cards import check_card
 from app.plugins.lab.folder import LabFolder, named_after
 from app.plugins.lab.refusal import LabRefusal
-from app.presentation.tool_card import check_card, owned_tools, slots
+from app.presentation.tool_card import owned_tools, slots
 from app.process.files import replace_file
 from app.security.audit import Action
 from app.yaml_file import FilePart

@@ -22,7 +22,7 @@ from app.plugins.lab.played_turn import play
 from app.plugins.lab.reasons import PHRASES
 from app.plugins.lab.refusal import LabRefusal
 from app.plugins.lab.variants import LabVariant, ask, staged_as
-from app.presentation.listing import table_of
+from app.presentation.listing import columns
 from app.prices import Price
 from app.settings import Settings
 from app.yaml_file import FilePart
@@ -189,7 +189,8 @@ def table_lines(run: LabRun) -> list[str]:
     lines += [f"? {result.case} ({result.variant}): not answered: {result.reason}" for result in run.unanswered()]
     lines += [f"differs: {name}" for name in run.differing()]
     lines += [f"{pair[0]} and {pair[1]} agree on {same} of {both}" for pair, (same, both) in run.agreement().items()]
-    return [*table_of(summaries(run)), *lines]
+    rows = summaries(run)
+    return [*columns([[*rows[0]], *([*row.values()] for row in rows)]), *lines]
 
 
 def judge_result(folder: LabFolder, name: str, place: int, verdict: Verdict) -> CaseResult:

@@ -15,7 +15,6 @@ from langgraph.types import interrupt
 from pydantic import Field
 
 from agents.language.schedule import Moment
-from agents.language.schedule.calendar import DAILY, daily
 from agents.language.schedule.grammar import is_shift
 from agents.language.schedule.parser import moment, problem
 from agents.language.schedule.period import period
@@ -28,7 +27,7 @@ from agents.toolkit.result import Page
 from agents.toolkit.undo import begun
 from dialogs.planner.records import Kind, Reminder, described
 from dialogs.planner.reschedule import in_minutes, is_length, moved, names_no_day, repeats
-from dialogs.planner.series import is_of_last_ring, without_next
+from dialogs.planner.series import DAILY, daily, is_of_last_ring, without_next
 from dialogs.planner.store import RING
 from dialogs.planner.tools.kept_lists import Kept, Number, Numbers, Text, When, asks, closest, told
 from dialogs.planner.tools.reminder_list import REMINDERS, changed, line_of, live_reminders, stored

@@ -91,6 +91,13 @@ class LabVisit:
         return Workshop(self.folder, self.visitor.holder)
 
     @property
+    def models(self) -> list[str]:
+        """The models in the settings: those of roles, and those with a price."""
+        given = self.settings
+        roles = [given.observer_model, given.fallback_model, *given.role_models.values()]
+        return sorted({model for model in (given.llm_model, *roles, *given.llm_prices) if model})
+
+    @property
     def tools(self) -> list[str]:
         """The names of all tools."""
         return sorted({tool.name for speaker in self.assistant.speakers for tool in speaker.tools})

@@ -18,7 +18,7 @@ from telegram.error import InvalidToken, TelegramError
 
 from agents.events import Event
 from app.assistant import Turn
-from app.assistant.system_messages import hand_down
+from app.assistant.system_messages import SystemMessages
 from app.doors import slash_commands
 from app.doors.slash_commands import MESSENGER, Scope, offered
 from app.doors.visit import Visit, stop_when_begun
@@ -62,11 +62,13 @@ class CommandDoor:
         return await stop_when_begun(self._door.assistant, thread, self._is_over, self._place.owner)
 
     async def begin(self, visit: Visit, name: str) -> str:
-        """Go to another conversation of the chat."""
+        """Go to another conversation of the chat. One without messages of its operator begins with those of this one."""
         store, names, before = self._door.assistant.memory.store, self._door.names, self._place.thread
         self._place = await go_to_conversation(store, names, self._place, name, self._row.stored.id)
-        await hand_down(store, before, self._place.thread)
-        return self._place.thread
+        thread = self._place.thread
+        if thread != before and not (await SystemMessages.of(store, thread)).system_messages:
+            await (await SystemMessages.of(store, before)).save(store, thread)
+        return thread
 
     def named(self, thread: str) -> str:
         """Return the number of a conversation of this chat."""

@@ -33,7 +33,8 @@ from agents.state.speaker_state import Json, Pending
 from agents.state.verdict import Ballot
 from agents.toolkit.citation_registry import CitationRegistry
 from agents.toolkit.help import HelpChain
-from agents.toolkit.services import FieldReader, Service, Services
+from agents.toolkit.questions.field_values import fitting
+from agents.toolkit.services import Service, Services
 
 
 @dataclass
@@ -156,8 +157,7 @@ class Context:
 
     def fitting(self, form: type[BaseModel] | None, owner: str, lang: str, values: Json) -> Json:
         """Return values of the form of a dialog or a tool in the kinds of its fields, read as people write them."""
-        reader, now = self.services.find(FieldReader), datetime.fromtimestamp(self.now(), self.zone)
-        return reader.fitting(form, owner, lang, values, now) if reader and form else values
+        return fitting(form, owner, lang, values, datetime.fromtimestamp(self.now(), self.zone)) if form else values
 
     def service(self, kind: type[Service]) -> Service:
         """Return the service of a type, such as a dialog's own tables. Raises LookupError if there is none."""

@@ -3,14 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TypeVar, cast
-
-from pydantic import BaseModel
 
 from agents.memory.inbox import TranscriptLine
 from agents.memory.undo_log import LoggedWrite
-from agents.state.speaker_state import Json
 
 Service = TypeVar("Service")
 
@@ -44,14 +40,6 @@ class Services:
     def every(self, kind: type[Service]) -> list[Service]:
         """Return all services of a type, in the order in which they were added."""
         return [service for service in self._services if isinstance(service, kind)]
-
-
-class FieldReader(ABC):
-    """A service that reads the values of forms as people write them; it is found by this type."""
-
-    @abstractmethod
-    def fitting(self, form: type[BaseModel], owner: str, lang: str, values: Json, now: datetime) -> Json:
-        """Return values in the kinds of their fields; `owner` is the dialog or the tool that asks for them."""
 
 
 class Alarms(ABC):

@@ -40,7 +40,6 @@ from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnDependencies, TurnPlayer
 from app.assistant.turn_queue import TurnQueue
 from app.composition.breaker import guarded
-from app.composition.field_values import WrittenFields
 from app.composition.help_chain import brought_links, check_help, make_help
 from app.composition.history_search import search_history
 from app.composition.rankers import keep_beside
@@ -375,7 +374,7 @@ async def open_services(plug_ins: Mapping[str, Plugin], memory: Memory, *given: 
     """
     contain_tasks()
     own = memory, memory.store, memory.database, memory.ledger, memory.locks, memory.notes
-    services = Services(*given, WrittenFields(), *own)
+    services = Services(*given, *own)
     kinds = [plugin.settings for plugin in plug_ins.values() if plugin.settings]
     services.add(*(read(kind) for kind in kinds if services.find(kind) is None))
     async with AsyncExitStack() as stack:

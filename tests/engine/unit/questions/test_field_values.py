@@ -11,11 +11,11 @@ import pytest
 from langchain_core.tools import tool
 from pydantic import BaseModel, Field
 
+from agents.toolkit.questions.field_values import fitting
 from agents.toolkit.questions.form import missing
 from agents.toolkit.result import Answer, request
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import traits
-from app.composition.field_values import WrittenFields
 from app.extensions import Extensions, use
 from app.testing import Chat, told
 from app.testing.script import Call, Line
@@ -118,7 +118,7 @@ TABLE = [
 @pytest.mark.parametrize(("lang", "field", "text", "value"), TABLE)
 def test_a_value_is_read_as_people_write_it(lang: str, field: str, text: str, value: object) -> None:
     """Dates, times, numbers, money, lists and choices become what the field wants."""
-    values = WrittenFields().fitting(Booking, "book", lang, {field: text}, MONDAY)
+    values = fitting(Booking, "book", lang, {field: text}, MONDAY)
     assert getattr(Booking.model_validate(values), field) == value
 
 
@@ -137,7 +137,7 @@ def test_a_value_is_read_as_people_write_it(lang: str, field: str, text: str, va
 )
 def test_what_is_not_understood_stays_as_it_is(field: str, text: str) -> None:
     """The form refuses it then; nothing is guessed."""
-    assert WrittenFields().fitting(Booking, "book", "en", {field: text}, MONDAY) == {field: text}
+    assert fitting(Booking, "book", "en", {field: text}, MONDAY) == {field: text}
 
 
 def asking(chat: Chat, form: type[BaseModel]) -> None:

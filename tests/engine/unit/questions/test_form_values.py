@@ -12,10 +12,10 @@ from pydantic import AliasChoices, BaseModel, Field, model_validator
 
 from agents.state.speaker_state import Pending
 from agents.toolkit.questions import ask, fits, worded
+from agents.toolkit.questions.field_values import fitting
 from agents.toolkit.questions.form import FormFields, filled, stored_fields
 from agents.toolkit.result import Answer, request
 from agents.toolkit.traits import traits
-from app.composition.field_values import WrittenFields
 from app.testing import Chat
 from app.testing.script import Call, Line
 from tests.support.changed_speakers import changed
@@ -104,8 +104,8 @@ class Number(BaseModel):
 )
 def test_values_are_taken_as_people_write_them(field: str, text: str, value: object) -> None:
     """Case, yes and no in any language and commas are understood; unknown field names are left out."""
-    fitting = partial(WrittenFields().fitting, Trip, "", "en", now=datetime.datetime.now(ZoneInfo("UTC")))
-    assert filled(Trip, FormFields({field: field}), text, fitting, sure=False, without=()) == {field: value}
+    read = partial(fitting, Trip, "", "en", now=datetime.datetime.now(ZoneInfo("UTC")))
+    assert filled(Trip, FormFields({field: field}), text, read, sure=False, without=()) == {field: value}
 
 
 def asking(chat: Chat, form: type[BaseModel]) -> None:

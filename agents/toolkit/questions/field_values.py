@@ -16,7 +16,6 @@ from agents.language.text.stems import stems
 from agents.language.text.vocabulary import is_said, small_words
 from agents.state.speaker_state import Json
 from agents.toolkit.questions.form import permitted
-from agents.toolkit.services import FieldReader
 from prompts import form_texts, language
 
 Names = Mapping[str, Sequence[str]]
@@ -28,15 +27,12 @@ _AMOUNT = re.compile(r"[-−]?\d[\d \xa0.,']*")
 _SPACES = re.compile(r"[ \xa0']")
 
 
-class WrittenFields(FieldReader):
-    """Reads the values of forms, for dialogs and tools alike."""
-
-    def fitting(self, form: type[BaseModel], owner: str, lang: str, values: Json, now: datetime) -> Json:
-        """Return values in the kinds of their fields: "a, b" as a list, "Fri" as "Friday", "1 200 €" as 1200."""
-        texts = form_texts(owner, lang)
-        names = {name: texts.get(name, {}).get("values", {}) for name in values}
-        kinds = {name: form.model_fields[name].annotation for name in values}
-        return {name: _fitting(value, kinds[name], names[name], lang, now) for name, value in values.items()}
+def fitting(form: type[BaseModel], owner: str, lang: str, values: Json, now: datetime) -> Json:
+    """Return values in the kinds of their fields: "a, b" as a list, "Fri" as "Friday", "1 200 €" as 1200."""
+    texts = form_texts(owner, lang)
+    names = {name: texts.get(name, {}).get("values", {}) for name in values}
+    kinds = {name: form.model_fields[name].annotation for name in values}
+    return {name: _fitting(value, kinds[name], names[name], lang, now) for name, value in values.items()}
 
 
 def _fitting(value: object, annotation: object, names: Names, lang: str, now: datetime) -> object:
@@ -79,7 +75,7 @@ def _amount(text: str, lang: str) -> str:
     numbers, others = _AMOUNT.findall(figured), {*stems(_AMOUNT.sub(" ", figured), lang)} - small_words(lang)
     if len(numbers) != 1 or len(others) > 1:
         return text
-    *whole, last = re.split("[.,]", _SPACES.sub("", numbers[0]).rstrip(".,").replace("−", "-"))
+    *groups, last = re.split("[.,]", _SPACES.sub("", numbers[0]).rstrip(".,").replace("−", "-"))
     sign = next((sign for sign in reversed(numbers[0]) if sign in ".,"), "")
-    is_grouped = len(last) == 3 and (sign != language(lang).decimal or len(whole) > 1)
-    return "".join(whole) + (f".{last}" if whole and not is_grouped else last)
+    is_grouped = len(last) == 3 and (sign != language(lang).decimal or len(groups) > 1)
+    return "".join(groups) + (f".{last}" if groups and not is_grouped else last)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -47,7 +47,6 @@ from app.assistant.thread_states import RESUMED, Progress, ThreadStates, progres
 from app.assistant.turn import REMEMBERED, Languages, Turn, left_unanswered, metadata_of, told_unasked, update_for
 from app.assistant.turn_queue import TurnQueue
 from app.presentation.texts import shortened
-from app.security.permissions import NOBODY_MAY, Permissions
 from prompts import phrase
 
 LOG = logging.getLogger(__name__)
@@ -64,13 +63,15 @@ class TurnDependencies:
     memory: Memory
     models: Models
     help: HelpChain = field(default_factory=HelpChain)
-    permissions: Permissions = NOBODY_MAY
+    permissions: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The permissions of each user; those of `*` are everybody's."""
     limits: Limits = field(default_factory=Limits)
     services: Services = field(default_factory=Services)
     """The services of dialogs and application for tools."""
 
     def context(self, thread: str, user: str, zone: ZoneInfo | None, device: str = "") -> Context:
         """Return the context of a new turn."""
+        granted = self.permissions
         return Context(
             thread,
             user,
@@ -82,7 +83,7 @@ class TurnDependencies:
             notes=self.memory.notes,
             zone=zone or machine_zone(),
             device=device,
-            permissions=self.permissions.of(user),
+            permissions=granted.get("*", frozenset()) | granted.get(user, frozenset()),
             help=self.help,
             limits=self.limits,
             services=self.services,

@@ -50,7 +50,6 @@ from app.databases import backend_of
 from app.extensions import module_of, plugins
 from app.presentation.tool_card import cards, faults
 from app.process.garbage import seldom_searched
-from app.security.permissions import Permissions
 from app.settings import Settings, misspelt, read, unread, use_extensions
 from dialogs import Dialog
 from prompts import languages
@@ -158,7 +157,7 @@ async def open_parts(
             memory=memory,
             models=models,
             help=make_help(settings, memory.notes, services, plugins_found()),
-            permissions=Permissions(settings.permissions),
+            permissions=settings.permissions,
             limits=settings.limits,
             services=services,
         )

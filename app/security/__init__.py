@@ -1,1 +1,1 @@
-"""Security: keys and permissions, limits of rates, and the audit log."""
+"""Security: keys, limits of rates, and the audit log."""

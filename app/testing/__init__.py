@@ -24,7 +24,6 @@ from app.assistant.turn_player import TurnPlayer
 from app.composition import discover, hooked, open_services, plugins_found, tables_of, tool_hooks, turn_hooks
 from app.composition.help_chain import make_help
 from app.databases import backend_of
-from app.security.permissions import NOBODY_MAY, Permissions
 from app.settings import Settings
 from app.testing.kept_replies import KeptReplies
 from app.testing.script import Line, Script
@@ -42,7 +41,7 @@ class Chat:
         self.speakers, self.observers = discover()
         self.gate: Gate | None = untrained_gate
         self.settings = Settings(_env_file=None)
-        self.permissions = Permissions()
+        self.permissions: Mapping[str, frozenset[str]] = {}
         self.limits = Limits()
         self.services: list[object] = []
         """Services and settings in place of those of the plug-ins and dialogs."""
@@ -125,7 +124,7 @@ def compose(
     *,
     gate: Gate | None = untrained_gate,
     help: HelpChain | None = None,
-    permissions: Permissions = NOBODY_MAY,
+    permissions: Mapping[str, frozenset[str]] | None = None,
     limits: Limits | None = None,
     direct_switch: bool = True,
     services: Services | None = None,
@@ -151,7 +150,7 @@ def compose(
         memory=memory,
         models=models,
         help=help or HelpChain(),
-        permissions=permissions,
+        permissions=permissions or {},
         limits=limits or Limits(),
         services=services or Services(),
         around_turn=turn_hooks(plug_ins),

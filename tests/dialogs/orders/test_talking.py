@@ -9,7 +9,6 @@ from agents.events import ToolEnd
 from agents.memory import open_memory
 from app.assistant.clocks import Ring
 from app.composition import plugins_found, tables_of
-from app.security.permissions import Permissions
 from app.testing import Chat
 from app.testing.script import Call, Line
 from dialogs.orders.store import SERVE, Shop
@@ -196,7 +195,7 @@ async def test_everybody_at_a_terminal_is_the_shops_customer(chat: Chat, ann: An
 
 async def test_an_operator_acts_for_every_customer(chat: Chat, ann: Ann) -> None:
     """With the permission a customer is found by their email, and their order is cancelled."""
-    chat.permissions = Permissions({"me": frozenset({SERVE})})
+    chat.permissions = {"me": frozenset({SERVE})}
     lookup = Call("find_user_id_by_email", {"email": "boris.orlov@example.com"})
     cancel = Call("cancel_pending_order", {"order_id": "D1006", "reason": "no longer needed"})
     chat.expects(orders=[lookup, cancel, "Done."])

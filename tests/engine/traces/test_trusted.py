@@ -11,7 +11,6 @@ from agents.memory.inbox import InboxEntry
 from agents.toolkit.context import Context
 from agents.toolkit.traits import traits
 from app.assistant import Turn
-from app.security.permissions import Permissions
 from app.testing import Chat
 from app.testing.script import Call, Line
 from prompts import phrase
@@ -37,7 +36,7 @@ def counter(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give the conversation a shop that pays money back to Alice."""
     monkeypatch.setattr(shop_tools, "TOOLS", [refund])
     chat.speakers = with_shop(chat.speakers)
-    chat.permissions = Permissions({"alice": frozenset({"refund"}), "*": frozenset({"read"})})
+    chat.permissions = {"alice": frozenset({"refund"}), "*": frozenset({"read"})}
 
 
 async def play(chat: Chat, user: str, text: str, **more: Any) -> list[str]:

@@ -7,7 +7,6 @@ import pytest
 from agents.events.views import CardList, Notice
 from agents.models import Model, Models
 from app.composition import discover
-from app.security.permissions import Permissions
 from app.testing import Chat, told
 from app.testing.script import Call, Line
 from prompts import phrase
@@ -134,7 +133,7 @@ async def test_a_refusal_is_told_as_the_file_says(chat: Chat, tmp_path: Path, li
         trace = await chat.says("Lend me one")
     assert f"! {phrase('tool_forbidden', 'en', tool='lend')}" in trace
     assert f"supervisor.nap(seconds=0) ! {phrase('tool_failed', 'en', tool='nap')}" in trace
-    chat.permissions = Permissions({"ann": frozenset({"lend"})})
+    chat.permissions = {"ann": frozenset({"lend"})}
     chat.expects(supervisor=[Call("lend", {"book": "x", "reader": "y"}), "Sorry."])
     async with opened(tmp_path, discover()[0], servers=taking(library_port, **tools)) as chat.speakers:
         trace = await chat.says("Lend me one")

@@ -12,7 +12,6 @@ from agents.language.identifiers import MARK
 from agents.toolkit.result import schema_of
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of, with_traits
-from app.security.permissions import ANYBODY, Permissions
 from dialogs.orders import dialog
 from dialogs.orders.store import SERVE
 from tests.support.changed_speakers import changed
@@ -21,7 +20,7 @@ from tests.support.compiled import discovered
 TOOLS: Mapping[str, BaseTool] = {tool.name: tool for tool in dialog.tools}
 DESK = "orders"
 ENTRY = dialog.tool
-OPERATOR = Permissions({ANYBODY: frozenset({SERVE})})
+OPERATOR = {"*": frozenset({SERVE})}
 """Everybody may act for every customer."""
 
 

@@ -7,24 +7,21 @@ from importlib import import_module
 from pydantic import AnyHttpUrl, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from agents.models.factory import Address
 from agents.plugin import Plugin
 from agents.toolkit.services import Services
+from app.settings import Settings
 
 OPENAI_URL = "https://api.openai.com/v1"
 
 
 class SpeechSettings(BaseSettings):
-    """The model and its server, and what the application sets for its own models."""
+    """The model and its server; without one it is the application's own."""
 
     model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
 
     transcriber_model: str | None = None
     transcriber_base_url: AnyHttpUrl | None = None
     transcriber_api_key: SecretStr | None = None
-    openai_api_key: SecretStr | None = None
-    openai_base_url: Address | None = None
-    model_timeout: float = 60
 
 
 @asynccontextmanager
@@ -34,13 +31,14 @@ async def opened(services: Services) -> AsyncIterator[Sequence[object]]:
     if not settings.transcriber_model:
         yield ()
         return
+    usual = services.get(Settings)
     # The client takes long to load.
     make = import_module("app.plugins.speech.transcriber").Transcriber
     own = settings.transcriber_base_url and str(settings.transcriber_base_url)
-    url, key = own or settings.openai_base_url or OPENAI_URL, settings.transcriber_api_key
+    url, key = own or usual.openai_base_url or OPENAI_URL, settings.transcriber_api_key
     # No server may get the key of another one.
-    key = key if own else key or settings.openai_api_key
-    yield [make(url, settings.transcriber_model, key, settings.model_timeout)]
+    key = key if own else key or usual.openai_api_key
+    yield [make(url, settings.transcriber_model, key, usual.model_timeout)]
 
 
 plugin = Plugin(settings=SpeechSettings, services=opened)

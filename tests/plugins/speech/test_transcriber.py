@@ -7,6 +7,7 @@ from agents.toolkit.services import Services
 from app.assistant.speech import NotHeard, suffix_of
 from app.plugins.speech import SpeechSettings, opened
 from app.plugins.speech.transcriber import Transcriber
+from app.settings import Settings
 from tests.support.http_service import Answer, Service
 from tests.support.search_servers import AIMOCK, NODE, transcriber
 
@@ -116,8 +117,9 @@ async def test_another_server() -> None:
 )
 async def test_no_server_gets_the_key_of_another_one(values: dict[str, str], expected: tuple[str, str | None]) -> None:
     """The application's server and key are taken, unless there is a server for speech alone."""
-    settings = {"_env_file": None, "transcriber_model": "m", "openai_api_key": "ours", **values}
-    async with opened(Services(SpeechSettings.model_validate(settings))) as services:
+    given = {"_env_file": None, "transcriber_model": "m", "openai_api_key": "ours", **values}
+    settings = SpeechSettings.model_validate(given), Settings.model_validate(given)
+    async with opened(Services(*settings)) as services:
         [speech] = services
     assert isinstance(speech, Transcriber)
     assert (speech.url, speech.key and speech.key.get_secret_value()) == expected

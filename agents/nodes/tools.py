@@ -20,10 +20,9 @@ from agents.events.views import Notice
 from agents.language.identifiers import Aliases
 from agents.memory.store import namespace_of
 from agents.nodes import ask
-from agents.state import State, form_of, messages_of, talk_of
+from agents.state import State, WaitingView, form_of, messages_of, talk_of
 from agents.state.message_notes import notes_of, with_notes
 from agents.state.speaker_state import Json, Pending
-from agents.state.waiting_view import WaitingView
 from agents.toolkit.call import AroundToolCall, goes_in_circles
 from agents.toolkit.citation_registry import CitationRegistry
 from agents.toolkit.confirmation import mark_of

@@ -13,7 +13,6 @@ from agents.state.lifetime import Lifetime
 from agents.state.person import Branch, Own, Person, UserMessage
 from agents.state.speaker_state import Json, Pending, SpeakerState, SpeakerUpdate, merge_talks
 from agents.state.verdict import StoredGuess, StoredVerdict, Vote
-from agents.state.waiting_view import WaitingView
 
 SUPERVISOR = "supervisor"
 
@@ -24,6 +23,19 @@ class Said(TypedDict):
     speaker: str
     text: str
     citations: NotRequired[list[Citation]]
+
+
+class WaitingView(TypedDict):
+    """A view that the user has not seen yet; it is shown above the next words."""
+
+    call: str
+    """The id of the call that returned it."""
+    body: Json
+    """The view, as `View.body` writes it."""
+    writes: bool
+    """Whether its model was told that the user sees it, as with each write: it is shown even before further tools."""
+    answers: bool
+    """Whether it is the whole answer, without the words beside it."""
 
 
 class Plain(Own, total=False):

@@ -7,8 +7,8 @@ from functools import partial
 import prompts
 from agents.discovery import code_of
 from agents.errors import ConfigError
-from agents.memory import PREFIX, database_path
-from agents.memory.backend import PLAIN_START, Backend, SqliteBackend, start_of
+from agents.memory.backend import Backend
+from agents.memory.sqlite_file import PLAIN_START, PREFIX, SqliteBackend, database_path, start_of
 from app.extensions import module_of, plugins
 from app.settings import read, values_set
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from app.plugins.encryption.encrypted_file import driver_of
+from app.plugins.encryption.encrypted_file import EncryptedFile
 from benchmarks.conversation import ROUND, TURNS, script
 from benchmarks.pair import ROUNDS
 from benchmarks.performing import Player, perform, stage
@@ -28,7 +28,7 @@ def cpu_ms(key: SecretStr | None, turns: int) -> float:
 
 async def _play(path: Path, key: SecretStr | None, turns: int) -> float:
     player, steps = Player(), script(turns)
-    async with stage(f"sqlite:///{path}", player, driver=driver_of(path, key)) as assistant:
+    async with stage(f"sqlite:///{path}", player, backend=lambda url: EncryptedFile(url, key)) as assistant:
         begun = time.process_time()
         async for _ in perform(assistant, player, steps):
             player.asked.clear()

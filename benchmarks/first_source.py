@@ -12,7 +12,7 @@ from pathlib import Path
 
 from agents.events import SearchStep, Sources, Token
 from agents.graph import build_graph
-from agents.memory import open_memory
+from agents.memory.sqlite_file import SqliteBackend
 from agents.toolkit.services import Services
 from app.assistant import Assistant, Turn
 from app.assistant.turn import Languages
@@ -54,7 +54,7 @@ async def measure() -> dict[str, int]:
     script.add(supervisor=[Call("look_things_up")], research=[search, "So it is [source=[0, 9]]."])
     moments: dict[str, int] = {}
     with tempfile.TemporaryDirectory() as folder:
-        async with open_memory(f"sqlite:///{Path(folder) / 'search.db'}") as memory:
+        async with SqliteBackend(f"sqlite:///{Path(folder) / 'search.db'}").open() as memory:
             graph = build_graph(speakers, observers, saver=memory.saver, store=memory.store)
             models = script.models(["supervisor", "observer", *speakers.dialogs])
             player = TurnPlayer(

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agents.errors import ConfigError
-from agents.memory import open_memory
+from agents.memory.sqlite_file import SqliteBackend
 from agents.models import Models
 from app.composition import plugins_found, tables_of
 from app.prices import Price, read_prices
@@ -67,7 +67,7 @@ class Judge:
         every, before = max(1, total // STEPS), len(self.outcomes)
         with tempfile.TemporaryDirectory() as folder, prompts_with(prompt_files(self.data, name)):
             url, tables = f"sqlite:///{Path(folder) / 'judge.db'}", tables_of(plugins_found())
-            async with open_memory(url, tables=tables) as memory:
+            async with SqliteBackend(url).open(tables=tables) as memory:
                 stage = Stage(self.data, name, self.settings, memory, self.models)
 
                 async def played(talk: Talk) -> None:

@@ -12,8 +12,9 @@ import observers
 from agents.conversation.prompt import Prompting
 from agents.events import Event, Message, TurnEnd
 from agents.graph import Graph, build_graph
-from agents.memory import Memory, open_memory
-from agents.memory.connection import PLAIN, Driver
+from agents.memory import Memory
+from agents.memory.backend import Backend
+from agents.memory.sqlite_file import SqliteBackend
 from agents.state import SUPERVISOR
 from agents.toolkit.speaker import Speaker, Speakers
 from app.assistant import Assistant, Turn
@@ -98,15 +99,15 @@ async def stage(
     watched: bool = True,
     durability: Durability = "sync",
     change: Change | None = None,
-    driver: Driver = PLAIN,
+    backend: Callable[[str], Backend] = SqliteBackend,
 ) -> AsyncIterator[Assistant]:
     """Open the database at `url` and put the application together around the script; it ships with `sync`.
 
-    `change` puts other parts into the memory; `driver` opens the file.
+    `change` puts other parts into the memory; `backend` makes the backend of the address.
     """
     speakers, langs = company(watched=watched), languages()
     async with AsyncExitStack() as stack:
-        memory = await stack.enter_async_context(open_memory(url, tables=tables_of(plugins_found()), driver=driver))
+        memory = await stack.enter_async_context(backend(url).open(tables=tables_of(plugins_found())))
         if change:
             memory = await stack.enter_async_context(change(memory))
         graph = build_graph(speakers, observers.discover(langs), saver=memory.saver, store=memory.store)

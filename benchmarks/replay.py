@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from agents.events import ToolEnd, TurnEnd
-from agents.memory import Memory, open_memory
+from agents.memory import Memory
+from agents.memory.sqlite_file import SqliteBackend
 from agents.state import SUPERVISOR
 from agents.toolkit.services import Services
 from app.assistant import Assistant, Turn
@@ -67,7 +68,7 @@ async def play(clerk: Clerk, file: Path, watch: Watch | None = None) -> Played:
     """Play a task on a shop's file, and return its outcome."""
     played, task, ends = Played(clerk.task, clerk.marked), clerk.task, list[ToolEnd]()
     async with (
-        open_memory(f"sqlite:///{file}", tables=[TABLES]) as memory,
+        SqliteBackend(f"sqlite:///{file}").open(tables=[TABLES]) as memory,
         open_services(Services(memory.database, memory.ledger)) as shop,
     ):
         assistant = compose(memory, clerk, Services(*shop))

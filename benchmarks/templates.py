@@ -15,7 +15,7 @@ from typing import Any
 from langchain_core.messages import convert_to_openai_messages
 
 from agents.graph import build_graph
-from agents.memory import open_memory
+from agents.memory.sqlite_file import SqliteBackend
 from app.assistant import Assistant, Turn
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
@@ -84,7 +84,7 @@ async def prompts_of_a_talk(folder: Path, lang: str = "en") -> list[Asked]:
     """Play the conversation and return every prompt of a model."""
     speakers, watching = discover()
     script = Strict()
-    async with open_memory(f"sqlite:///{folder / 'templates.db'}", tables=tables_of(plugins_found())) as memory:
+    async with SqliteBackend(f"sqlite:///{folder / 'templates.db'}").open(tables=tables_of(plugins_found())) as memory:
         graph = build_graph(speakers, watching, saver=memory.saver, store=memory.store)
         models = script.models(["supervisor", "observer", *speakers.dialogs])
         player = TurnPlayer(graph, Languages(lang, tuple(languages())), memory=memory, models=models)

@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 from agents.events import Event, Message, ToolEnd
 from agents.graph import build_graph
-from agents.memory import open_memory
+from agents.memory.sqlite_file import SqliteBackend
 from agents.state import SUPERVISOR
 from agents.toolkit import tool_search
 from agents.toolkit.tool_search import FIND
@@ -51,7 +51,7 @@ def converse(way: str, turns: int, folder: Path) -> Calls:
 async def _converse(turns: int, url: str) -> Calls:
     player, numbers = Perfect(), list[int]()
     speakers = with_warehouse(company(watched=False))
-    async with open_memory(url) as memory:
+    async with SqliteBackend(url).open() as memory:
         graph = build_graph(speakers, {}, saver=memory.saver, store=memory.store)
         models = player.models([SUPERVISOR, *speakers.dialogs])
         langs = Languages("en", tuple(languages()))

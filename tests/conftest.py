@@ -22,7 +22,7 @@ import prompts
 from agents.language.tool_ranker.linear_model import features
 from agents.language.tool_ranker.ranker import read_phrases
 from agents.memory import memory_in
-from agents.memory.connection import connect
+from agents.memory.connection import PLAIN, connect
 from agents.models.factory import FORMS
 from app.assistant import Assistant
 from app.cli import command_line
@@ -149,7 +149,7 @@ def built() -> Iterator[None]:
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Make the tables of a new database once in each process."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("agents.memory.memory_in", tables_copied(memory_in, tmp_path_factory.mktemp("tables")))
+        patch.setattr("agents.memory.sqlite_file.memory_in", tables_copied(memory_in, tmp_path_factory.mktemp("tables")))
         yield
 
 
@@ -157,7 +157,10 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def no_waits_for_the_disk() -> Iterator[None]:
     """Let SQLite leave it to the system when its writes reach the disk: no test cuts the power."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("agents.memory.connect", lambda path, _, driver: connect(path, cast(Any, "OFF"), driver))
+        patch.setattr(
+            "agents.memory.sqlite_file.connect",
+            lambda path, _="FULL", driver=PLAIN: connect(path, cast(Any, "OFF"), driver),
+        )
         yield
 
 

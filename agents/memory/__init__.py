@@ -1,10 +1,7 @@
 """The database: checkpoints, long-term items, inbox, transcript, notices, notes and done writes."""
 
 import logging
-import shutil
 import sqlite3
-import tempfile
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -14,21 +11,13 @@ from typing import Literal, Protocol
 from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import Op, Result
 
-from agents.errors import (
-    BrokenState,
-    ConfigError,
-    ContractError,
-    DatabaseError,
-    Undeleted,
-    UnusableDatabase,
-    UsageError,
-)
+from agents.errors import BrokenState, ContractError, Undeleted, UsageError
 from agents.foreign import contained
 from agents.memory import feedback, forgettings, gate_log, ledger, notes, notices, store, transcript, undo_log, updates
-from agents.memory.checkpointer import KEPT_TURNS, WITHIN, Keep, Saver
+from agents.memory.checkpointer import WITHIN, Keep, Saver
 from agents.memory.checkpointer import TABLES as CHECKPOINTS
-from agents.memory.connection import ENGINE, PLAIN, Connection, Driver, Session, Tables, connect, migrate
-from agents.memory.digests import KEYED, Digests, key_beside, secret_file
+from agents.memory.connection import ENGINE, Connection, Session, Tables, migrate
+from agents.memory.digests import KEYED, Digests
 from agents.memory.feedback import Feedback
 from agents.memory.forgettings import Forgettings
 from agents.memory.inbox import TO, TranscriptLine, storable
@@ -42,7 +31,6 @@ from agents.memory.undo_log import UndoLog
 from agents.memory.updates import Updates
 
 LOG = logging.getLogger(__name__)
-PREFIX = "sqlite:///"
 PARTS = (transcript, gate_log, updates, store, ledger, undo_log, notes, notices, feedback)
 INDEXES = """
 CREATE INDEX inbox_user ON inbox (user, thread);
@@ -83,18 +71,8 @@ MIGRATIONS = {
     "pack_records": PACKED,
 }
 TABLES = (Tables(ENGINE, MIGRATIONS),)
-SMALL = 16 * 1024 * 1024
-"""The most bytes of a file to write anew at a deletion: others cannot write for a fraction of a second."""
 Eraser = Callable[[str, Collection[str]], Awaitable[None]]
 """Deletes the rows of a thread (empty: of no thread) and of users."""
-HINTS = {
-    ("locked",): "Another program holds it; try again when that has ended.",
-    ("full", "I/O"): "See whether the disk is full or damaged.",
-    ("malformed", "not a database"): "It is damaged, or no database; restore a copy, or name another file.",
-    ("hard link",): "Nothing was changed.",
-    ("already exists",): "A version from before 23 November 2026 (83065eb8) made it, and it was left as it was."
-    " Name another file; what that version exports as JSON, `python -m app import` takes.",
-}
 
 
 class Storage(Protocol):
@@ -249,82 +227,6 @@ class Memory:
             raise UsageError("Another process is reading the database; the thread's last bytes go when it closes.")
 
 
-@asynccontextmanager
-async def open_memory(
-    url: str,
-    now: Callable[[], float] = time.time,
-    *,
-    keep: Keep = KEPT_TURNS,
-    reads: bool = False,
-    tables: Sequence[Tables] = (),
-    driver: Driver = PLAIN,
-) -> AsyncIterator[Memory]:
-    """Open the database at `sqlite:///path` and create the missing tables; close it at the end.
-
-    `now` tells the Unix time in seconds that notices and the ledger go by; `keep` is how many turns of a thread
-    a user can go back to, or "all" for every step of every turn. With `reads`, a file that cannot be written to is
-    copied, and none is made. `tables` are those of other owners than the engine; `driver` opens the file. Raises
-    ConfigError when the address is of another kind, the file cannot be opened or is no database, or a newer version of
-    this program has made its tables.
-    """
-    path = database_path(url)
-    is_absent = not path.exists() and next(place for place in path.parents if place.exists()).is_dir()
-    async with AsyncExitStack() as stack:
-        try:
-            try:
-                if reads and is_absent:
-                    raise FileNotFoundError
-                _prepare(path)
-                memory = await stack.enter_async_context(memory_in(SqliteFile(path, driver), now, keep, tables))
-            except (OSError, DatabaseError):
-                if not reads or not (is_absent or path.is_file()):
-                    raise
-                copy = SqliteFile(path, driver, _copy(path, stack))
-                memory = await stack.enter_async_context(memory_in(copy, now, keep, tables))
-        except (OSError, DatabaseError) as error:
-            raise unusable(path, error) from error
-        yield memory
-
-
-def unusable(path: Path, fault: object) -> UnusableDatabase:
-    """Return the error that names the fault of a database file and the remedy."""
-    return UnusableDatabase(f"DATABASE_URL: cannot use {path} ({fault}). {_hint(str(fault))}")
-
-
-def _hint(fault: str) -> str:
-    for signs, advice in HINTS.items():
-        if any(sign in fault for sign in signs):
-            return advice
-    return f"Name a file in a folder that can be written to, as in {PREFIX}var/dialogs.db."
-
-
-def _copy(path: Path, stack: AsyncExitStack) -> Path:
-    """Return a copy of the database with its log and key, deleted at the end; only its owner may read it.
-
-    The copy of a database that does not exist is empty.
-    """
-    folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-    for file in (path, path.with_name(f"{path.name}-wal"), secret_file(path)):
-        if file.exists():
-            shutil.copyfile(file, folder / file.name)
-    if not path.exists():
-        (folder / path.name).touch()
-    return folder / path.name
-
-
-def _prepare(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.is_dir():
-        raise IsADirectoryError("it is a directory")
-    # Earlier versions kept what was typed at the prompt, and no deletion would reach it now.
-    path.with_name(f"{path.name}.typed").unlink(missing_ok=True)
-    # Nobody else may read what people said; SQLite gives its log the mode of its file.
-    path.touch(0o600)
-    if path.stat().st_nlink > 1:
-        # Each further name would have a log and a lock of its own.
-        raise OSError("the file has a second name, a hard link, under which it could be damaged; remove one of them")
-
-
 def make_tables(session: Session, tables: Sequence[Tables]) -> None:
     """Make all tables that are missing: the engine's, and those of plug-ins and dialogs.
 
@@ -347,7 +249,7 @@ def make_tables(session: Session, tables: Sequence[Tables]) -> None:
 async def memory_in(
     storage: Storage, now: Callable[[], float], keep: Keep, tables: Sequence[Tables]
 ) -> AsyncIterator[Memory]:
-    """Open the database of a storage; see `open_memory`. Raises ConfigError, DatabaseError or OSError."""
+    """Open the database of a storage; see `Backend.open`. Raises ConfigError, DatabaseError or OSError."""
     locks = storage.locks
     async with AsyncExitStack() as stack:
         # Two processes that open a new database at once would run the same migrations.
@@ -377,63 +279,3 @@ async def memory_in(
             database=database,
             now=now,
         )
-
-
-class SqliteFile(Storage):
-    """One SQLite file, with the lock file beside it, or the `copy` that is opened in its place."""
-
-    def __init__(self, path: Path, driver: Driver = PLAIN, copy: Path | None = None) -> None:
-        self.path, self.file, self.driver = path, copy or path, driver
-        self.locks = ThreadLocks(self.file)
-        self._inode: tuple[int, int] | None = None
-        """The opened file; another file may later have its name."""
-
-    @asynccontextmanager
-    async def connect(self, synchronous: Literal["FULL", "NORMAL"]) -> AsyncIterator[Connection]:
-        """See `Storage`."""
-        async with connect(str(self.file), synchronous, self.driver) as connection:
-            self._inode = _inode(self.file)
-            try:
-                yield connection
-            finally:
-                if synchronous == "NORMAL":
-                    # Another process that reads the log empties it, and nobody waits.
-                    await connection.execute("PRAGMA busy_timeout=1000")
-                    await connection.truncate()
-
-    def digests(self) -> Digests:
-        """See `Storage`."""
-        return Digests(key_beside(self.file))
-
-    def check(self) -> None:
-        """See `Storage`."""
-        if not self.file.exists() or _inode(self.file) != self._inode:
-            raise FileNotFoundError(f"{self.path} was deleted or replaced while it was in use; start again")
-
-    async def scrub(self, connection: Connection) -> bool:
-        """Empty the log, and write a small file anew; in a large one deleted rows are overwritten where they stood.
-
-        SQLite leaves pieces of rows that it once moved within a page. `compact` takes them out of a large file.
-        """
-        [(pages,)], [(page_bytes,)] = [await connection.execute(f"PRAGMA page_{it}") for it in ("count", "size")]
-        if pages * int(page_bytes) <= SMALL:
-            await connection.execute("VACUUM")
-        return await connection.truncate()
-
-
-def database_path(url: str) -> Path:
-    """Return the file that a database's address names. Raises ConfigError: the address is of another kind."""
-    name = url.removeprefix(PREFIX)
-    if name == url or name in ("", ":memory:"):
-        # Not the whole address: it may hold a password.
-        raise ConfigError(
-            f"DATABASE_URL must be {PREFIX}path/to/file.db, found one that begins with"
-            f" {url.partition(':')[0]!r}; set it so or leave it out."
-        )
-    # A symbolic link is another name of the same file, and log and locks lie beside the file.
-    return Path(name).resolve()
-
-
-def _inode(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_dev, status.st_ino

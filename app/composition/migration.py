@@ -8,10 +8,11 @@ from functools import partial
 
 from agents.errors import UsageError
 from agents.memory import TABLES
-from agents.memory.backend import Backend, SqliteBackend
+from agents.memory.backend import Backend
 from agents.memory.checkpointer import TABLES as CHECKPOINTS
 from agents.memory.connection import Connection, Row, Session, Tables, migrate
 from agents.memory.digests import KEYED, key_beside
+from agents.memory.sqlite_file import SqliteBackend
 from app.composition import plugins_found, tables_of
 
 AT_ONCE = 200

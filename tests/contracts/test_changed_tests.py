@@ -10,7 +10,7 @@ def test_a_test_file_matches_itself() -> None:
 
 def test_a_module_matches_the_tests_that_import_it() -> None:
     """A changed module runs the tests that import it, and not those that import a longer name."""
-    selected = matching_tests(["agents/memory/__init__.py"])
+    selected = matching_tests(["agents/memory/sqlite_file.py"])
 
     assert "tests/engine/unit/memory/test_opening.py" in selected
     assert "tests/engine/unit/schedule/test_parse.py" not in selected

@@ -16,7 +16,7 @@ PAGE = "docs/write-a-specialist.md"
 TRIAL = """
 import asyncio, json, sys
 
-from agents.memory import open_memory
+from agents.memory.sqlite_file import SqliteBackend
 from agents.toolkit.commands import CommandCall
 from app.composition import open_parts
 from app.settings import read_settings

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.memory import open_memory
+from agents.memory.sqlite_file import SqliteBackend
 from agents.memory.notices import Due, NoticeSource
 from app.assistant import clocks
 from app.assistant.clocks import Clock, Ring
@@ -37,7 +37,7 @@ async def test_of_many_that_are_due_at_once_a_crash_repeats_one(tmp_path: Path) 
     async def send(ring: Ring) -> None:
         sent.append(ring.text)
 
-    async with open_memory(f"sqlite:///{path}") as memory:
+    async with SqliteBackend(f"sqlite:///{path}").open() as memory:
         async with Clock(memory, [memory.notices], send_and_die):
             await until(lambda: sent)
         assert len(sent) == 1
@@ -58,7 +58,7 @@ async def test_a_delivery_that_hangs_holds_up_nobody_for_long(tmp_path: Path) ->
             await asyncio.Event().wait()
         sent.append(ring.text)
 
-    async with open_memory(f"sqlite:///{path}") as memory, Clock(memory, [memory.notices], send):
+    async with SqliteBackend(f"sqlite:///{path}").open() as memory, Clock(memory, [memory.notices], send):
         await until(lambda: len(sent) == 2)
     assert sorted(sent) == ["⏰ tea 1", "⏰ tea 2"]
 
@@ -98,7 +98,7 @@ async def test_a_source_that_fails_stops_no_other(
         sent.append(ring.text)
 
     broken = Broken(failure, at_once=at_once)
-    async with open_memory(f"sqlite:///{path}") as memory, Clock(memory, [broken, memory.notices], send):
+    async with SqliteBackend(f"sqlite:///{path}").open() as memory, Clock(memory, [broken, memory.notices], send):
         await until(lambda: sent and broken.count)
         await memory.notices.add("me", "me", "later", text="milk", lang="en")
         await until(lambda: len(sent) == 2)

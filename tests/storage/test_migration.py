@@ -12,7 +12,8 @@ import psycopg
 import pytest
 
 from agents.errors import UsageError
-from agents.memory import Memory, open_memory
+from agents.memory import Memory
+from agents.memory.sqlite_file import SqliteBackend
 from agents.memory.connection import Tables
 from app.composition import plugins_found, tables_of
 from app.composition.migration import Tell, copy
@@ -64,7 +65,7 @@ def content(path: Path) -> dict[str, list[tuple[object, ...]]]:
 async def source(tmp_path: Path) -> Path:
     """Return a file with conversations."""
     path = tmp_path / "old.db"
-    async with open_memory(f"sqlite:///{path}", tables=tables_of(plugins_found())) as memory:
+    async with SqliteBackend(f"sqlite:///{path}").open(tables=tables_of(plugins_found())) as memory:
         await filled(memory)
     return path
 
@@ -82,7 +83,7 @@ async def test_from_file_to_file(source: Path, tmp_path: Path) -> None:
 async def test_a_target_with_conversations_is_refused(source: Path, tmp_path: Path) -> None:
     """Nothing is mixed, and nothing is copied onto itself."""
     other = f"sqlite:///{tmp_path}/other.db"
-    async with open_memory(other) as memory:
+    async with SqliteBackend(other).open() as memory:
         await memory.transcript.accept(letter())
     with pytest.raises(UsageError, match="already"):
         await copied(f"sqlite:///{source}", other)
@@ -94,7 +95,7 @@ async def test_unknown_and_older_tables_are_refused(tmp_path: Path, monkeypatch:
     """The program cannot copy unknown tables whole."""
     old, new = f"sqlite:///{tmp_path}/old.db", f"sqlite:///{tmp_path}/new.db"
     garden = Tables("garden", {"make_plants": "CREATE TABLE plants (name TEXT)"})
-    async with open_memory(old, tables=[garden]):
+    async with SqliteBackend(old).open(tables=[garden]):
         pass
     with pytest.raises(UsageError, match="garden"):
         await copied(old, new)

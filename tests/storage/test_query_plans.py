@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agents.memory.backend import SqliteBackend
+from agents.memory.sqlite_file import SqliteBackend
 from agents.memory.connection import Driver, Values
 from agents.memory.feedback import ShownTurn
 from agents.memory.notices import Due

@@ -161,8 +161,8 @@ class StandIn:
         """Stand in for `open_assistant`."""
         return _opened(self.assistant)
 
-    def open_memory(self, *_: object, **__: object) -> AbstractAsyncContextManager[Any]:
-        """Stand in for `open_database`."""
+    def open_backend(self, *_: object, **__: object) -> AbstractAsyncContextManager[Any]:
+        """Stand in for `Backend.open`."""
         return _opened(self.memory)
 
 

@@ -20,7 +20,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 from langchain_core.tools import tool
 
-from agents.memory import open_memory
+from agents.memory.sqlite_file import SqliteBackend
 from agents.memory.connection import PLAIN, Connection
 from agents.state.person import RESULT
 from agents.toolkit import Runtime, traits
@@ -161,7 +161,7 @@ async def play(request: Request, pipe: int) -> None:
     turn = Turn(thread=request.thread, text=request.text, id=request.id, user=request.user, source=request.source)
     turn = replace(turn, tools=SKY if "sky" in request.text or request.source == RESULT else ())
     async with (
-        open_memory(f"sqlite:///{desk.path}", tables=tables_of(plugins_found())) as memory,
+        SqliteBackend(f"sqlite:///{desk.path}").open(tables=tables_of(plugins_found())) as memory,
         open_services(plugins_found(), memory) as services,
     ):
         assistant = compose(memory, Clerk(request.life), speakers, watching, services=services)

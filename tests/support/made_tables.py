@@ -7,9 +7,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import agents.memory
-from agents.memory import Memory, SqliteFile, Storage
+from agents.memory import Memory, Storage
 from agents.memory.checkpointer import KEPT_TURNS, Keep
 from agents.memory.connection import PLAIN, Tables
+from agents.memory.sqlite_file import SqliteFile
 
 Open = Callable[[Storage, Callable[[], float], Keep, Sequence[Tables]], AbstractAsyncContextManager[Memory]]
 

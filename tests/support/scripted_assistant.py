@@ -9,7 +9,8 @@ from typing import Any, Literal, cast
 from langchain_core.messages import BaseMessage
 
 from agents.events import Event, Message
-from agents.memory import inbox, open_memory
+from agents.memory import inbox
+from agents.memory.sqlite_file import SqliteBackend
 from agents.models import Models
 from agents.state import State
 from agents.state.history import dangling
@@ -55,7 +56,7 @@ async def stage(
     speakers, watching = discovered()
     speakers = change(speakers)
     async with (
-        open_memory(f"sqlite:///{path}", tables=tables_of(specialists())) as memory,
+        SqliteBackend(f"sqlite:///{path}").open(tables=tables_of(specialists())) as memory,
         open_services(specialists(), memory, *given) as services,
     ):
         graph = compiled(memory, speakers, watching, untrained_gate)

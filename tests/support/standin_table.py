@@ -16,7 +16,7 @@ import pytest
 
 from agents.events import Message
 from agents.language.schedule import Moment
-from agents.memory import open_memory
+from agents.memory.sqlite_file import SqliteBackend
 from agents.memory.store import namespace_of
 from agents.models import Model, Models
 from app.assistant import Assistant, Turn
@@ -190,7 +190,7 @@ async def standin(path: Path, others: Models | None = None) -> AsyncIterator[Sta
     """Open the shipped application, with `local:rules` and perhaps other models; its clock stands still."""
     speakers, watching = discovered()
     async with (
-        open_memory(f"sqlite:///{path}", NOW.timestamp, tables=tables_of(specialists())) as memory,
+        SqliteBackend(f"sqlite:///{path}").open(NOW.timestamp, tables=tables_of(specialists())) as memory,
         open_services(specialists(), memory) as services,
     ):
         graph = built_once(speakers, watching, saver=memory.saver, store=memory.store)

@@ -9,8 +9,8 @@ from pydantic import SecretStr
 
 from agents.command_line import CommandResult
 from agents.errors import ConfigError, UsageError
-from agents.memory import PREFIX
 from agents.memory.backend import Backend
+from agents.memory.sqlite_file import PREFIX
 from agents.sources.documents.files import Unreadable, contents
 from app.cli.migration import To, copy_to
 from app.databases import backend_of

@@ -1,16 +1,14 @@
 """Encrypted database files: SQLite with SQLCipher, and one key for the whole file."""
 
 import re
-from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agents.errors import DatabaseError, UnusableDatabase, UsageError
-from agents.memory import PREFIX
-from agents.memory.backend import PLAIN_START, SqliteBackend, start_of
 from agents.memory.connection import PLAIN, Connection, Driver, Session
+from agents.memory.sqlite_file import PLAIN_START, PREFIX, SqliteBackend, start_of
 from app.process.extras import load_extra
 from app.settings import Settings, read
 
@@ -64,41 +62,37 @@ class EncryptedFile(SqliteBackend):
 
     @property
     def driver(self) -> Driver:
-        """See `SqliteBackend`. Raises as `driver_of`."""
-        return driver_of(self.path, self._key)
+        """The driver of the file: SQLite, or SQLCipher if there is a key.
 
+        Raises:
+            UnusableDatabase: there is a key and the file is not encrypted, or the other way round.
+            ConfigError: SQLCipher is not installed.
+        """
+        path, key = self.path, self._key
+        start = start_of(path)
+        if key is None:
+            if start and start != PLAIN_START:
+                raise UnusableDatabase(NO_DATABASE.format(path=path))
+            return PLAIN
+        if start == PLAIN_START:
+            raise UnusableDatabase(NOT_ENCRYPTED.format(path=path))
+        sqlcipher = load_extra("sqlcipher3.dbapi2", "sqlcipher", "DATABASE_KEY: encryption")
 
-def driver_of(path: Path, key: SecretStr | None) -> Driver:
-    """Return the driver of a file: SQLite, or SQLCipher if there is a key.
+        def unlocked(database: str, **options: Any) -> Session:
+            session: Session = sqlcipher.connect(database, **options)
+            try:
+                # SQLCipher writes to stderr by itself, where a command writes one line.
+                session.execute("PRAGMA cipher_log_level = NONE")
+                session.execute(f"PRAGMA key = {_literal(key)}")
+                session.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            except sqlcipher.Error as fault:
+                session.close()
+                if "not a database" in str(fault):
+                    raise UnusableDatabase(OTHER_KEY.format(path=database)) from fault
+                raise
+            return session
 
-    Raises:
-        UnusableDatabase: there is a key and the file is not encrypted, or the other way round.
-        ConfigError: SQLCipher is not installed.
-    """
-    start = start_of(path)
-    if key is None:
-        if start and start != PLAIN_START:
-            raise UnusableDatabase(NO_DATABASE.format(path=path))
-        return PLAIN
-    if start == PLAIN_START:
-        raise UnusableDatabase(NOT_ENCRYPTED.format(path=path))
-    sqlcipher = load_extra("sqlcipher3.dbapi2", "sqlcipher", "DATABASE_KEY: encryption")
-
-    def unlocked(database: str, **options: Any) -> Session:
-        session: Session = sqlcipher.connect(database, **options)
-        try:
-            # SQLCipher writes to stderr by itself, where a command writes one line.
-            session.execute("PRAGMA cipher_log_level = NONE")
-            session.execute(f"PRAGMA key = {_literal(key)}")
-            session.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except sqlcipher.Error as fault:
-            session.close()
-            if "not a database" in str(fault):
-                raise UnusableDatabase(OTHER_KEY.format(path=database)) from fault
-            raise
-        return session
-
-    return Driver(unlocked, sqlcipher.Error)
+        return Driver(unlocked, sqlcipher.Error)
 
 
 async def change_key(connection: Connection, new: SecretStr) -> None:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from agents.memory.backend import SqliteBackend
+from agents.memory.sqlite_file import SqliteBackend
 from agents.models import Models
 from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant

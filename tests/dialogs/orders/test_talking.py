@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agents.events import ToolEnd
-from agents.memory import open_memory
+from agents.memory.sqlite_file import SqliteBackend
 from app.assistant.clocks import Ring
 from app.composition import plugins_found, tables_of
 from app.testing import Chat
@@ -102,7 +102,7 @@ async def test_a_no_leaves_the_order(chat: Chat, ann: Ann) -> None:
 
 async def test_an_exchange_that_fails_leaves_nothing(chat: Chat, ann: Ann) -> None:
     """A gift card with too little money is refused after the order was changed, and nothing of it is left."""
-    async with open_memory(f"sqlite:///{chat.path}") as memory:
+    async with SqliteBackend(f"sqlite:///{chat.path}").open() as memory:
         await Shop(memory.database, memory.ledger).set_price(BLACK_BOOTS, 160.0)
     before = ann.digest
     swap = {
@@ -186,7 +186,7 @@ async def test_everybody_at_a_terminal_is_the_shops_customer(chat: Chat, ann: An
     chat.expects(orders=look)
     assert "view: cards Order D1001" in await ann.says("What about D1001 and the rest?", thread="other")
 
-    async with open_memory(f"sqlite:///{chat.path}", tables=tables_of(plugins_found())) as memory:
+    async with SqliteBackend(f"sqlite:///{chat.path}").open(tables=tables_of(plugins_found())) as memory:
         await Shop(memory.database, memory.ledger).match("boris", "boris_orlov_1002")
     chat.expects(supervisor=BEGIN, orders=look)
     trace = await ann.says("What about D1001 and the rest?", thread="boris")

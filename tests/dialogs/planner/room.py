@@ -8,7 +8,8 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from agents.language.schedule.parser import moment
-from agents.memory import Memory, open_memory
+from agents.memory import Memory
+from agents.memory.sqlite_file import SqliteBackend
 from app.assistant.clocks import Clock, Ring
 from app.composition import open_services, tables_of
 from dialogs.planner import dialog
@@ -25,7 +26,7 @@ async def open_reminders(path: Path, now: Callable[[], float] = time.time) -> As
     """Open a database and its reminders."""
     planner = {"planner": dialog}
     async with (
-        open_memory(f"sqlite:///{path}", now, tables=tables_of(planner)) as memory,
+        SqliteBackend(f"sqlite:///{path}").open(now, tables=tables_of(planner)) as memory,
         open_services(planner, memory) as services,
     ):
         yield memory, services.get(Reminders)

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from pydantic import SecretStr
 
-from agents.memory import open_memory
+from agents.memory.sqlite_file import SqliteBackend
 from agents.sources.web.fetcher import Fetcher
 from dialogs.player.kodi import library, player
 from dialogs.player.kodi.library import KodiRpc
@@ -27,7 +27,7 @@ from tests.support.loopback import free_port
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[MediaStore]:
     """An empty database."""
-    async with open_memory(f"sqlite:///{tmp_path}/memory.db") as memory:
+    async with SqliteBackend(f"sqlite:///{tmp_path}/memory.db").open() as memory:
         yield await open_store(memory)
 
 

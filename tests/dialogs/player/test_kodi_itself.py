@@ -9,7 +9,7 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from agents.memory import open_memory
+from agents.memory.sqlite_file import SqliteBackend
 from app.testing import Chat
 from dialogs.player.kodi.library import KodiRpc, key_of
 from dialogs.player.kodi.player import KodiPlayer, clock
@@ -76,7 +76,7 @@ async def test_kodi_itself_behaves_as_every_player_does(
     """All behaviours and a conversation hold on Kodi; all requests obey its schema, and so does our imitation."""
     async with (
         kodi(tmp_path) as (url, media),
-        open_memory(f"sqlite:///{tmp_path}/memory.db") as memory,
+        SqliteBackend(f"sqlite:///{tmp_path}/memory.db").open() as memory,
         Recorder([]) as fetcher,
     ):
         rpc = KodiRpc(url, fetcher, USER, SecretStr(PASSWORD))

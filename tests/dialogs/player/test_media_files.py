@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.memory import open_memory
+from agents.memory.sqlite_file import SqliteBackend
 from dialogs.player.library import Library, LibraryPlayer
 from dialogs.player.media_files import folder_titles
 from dialogs.player.players import PlayerError, Title
@@ -130,7 +130,7 @@ async def test_a_missing_file_is_said_so(tmp_path: Path) -> None:
     """A title whose file is gone meanwhile is refused with a code; one that comes back plays."""
     folder = tmp_path / "films"
     put(folder, {"The General (1926).toml": SIDECAR + "duration = 60", "The General (1926).mkv": b""})
-    async with open_memory(f"sqlite:///{tmp_path}/dialogs.db") as memory:
+    async with SqliteBackend(f"sqlite:///{tmp_path}/dialogs.db").open() as memory:
         player = LibraryPlayer(Library(await open_store(memory), lambda: folder_titles(folder)), "ann")
         [title] = await player.titles()
         (folder / "The General (1926).mkv").unlink()
@@ -150,7 +150,7 @@ async def test_a_library_keeps_what_it_was_told(tmp_path: Path) -> None:
     put(tmp_path / "films", files)
     ids = {}
     for step in range(3):
-        async with open_memory(url) as memory:
+        async with SqliteBackend(url).open() as memory:
             store = await open_store(memory, lambda: time[0])
             library = Library(store, lambda: folder_titles(tmp_path / "films"))
             player = LibraryPlayer(library, "ann")

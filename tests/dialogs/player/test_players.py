@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.memory import open_memory
+from agents.memory.sqlite_file import SqliteBackend
 from dialogs.player.store import MediaStore
 from tests.dialogs.player.support.media_folder import make_folder
 from tests.dialogs.player.support.player_behaviours import BEHAVIOURS, Behaviour, Stage
@@ -27,5 +27,5 @@ async def test_every_player_behaves_alike(
     stage_of: Callable[[Path, MediaStore], Stage], behaviour: Behaviour, tmp_path: Path
 ) -> None:
     """Each kind of player has the same behaviours."""
-    async with open_memory(f"sqlite:///{tmp_path}/memory.db") as memory:
+    async with SqliteBackend(f"sqlite:///{tmp_path}/memory.db").open() as memory:
         await behaviour(stage_of(tmp_path / "media", await open_store(memory)))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.memory import open_memory
+from agents.memory.sqlite_file import SqliteBackend
 from agents.sources.web.fetcher import Fetcher
 from dialogs.research.addresses import canonical
 from dialogs.research.composites import Bounded, FirstOf, SearchCache, Together, fused
@@ -150,7 +150,7 @@ async def test_what_was_found_is_told_again_until_it_is_old() -> None:
 async def test_forgetting_empties_the_cache_and_it_holds_no_query(tmp_path: Path) -> None:
     """Neither the cache nor the database has the words of a query; after any `forget` it is asked anew."""
     path = tmp_path / "dialogs.db"
-    async with open_memory(f"sqlite:///{path}") as memory, cached(memory) as cache:
+    async with SqliteBackend(f"sqlite:///{path}").open() as memory, cached(memory) as cache:
         source = Fixed("web", ["https://found.example"])
         bounded = Bounded(source, 5, cache)
         await bounded.search("my secret illness", limit=5, lang="en")

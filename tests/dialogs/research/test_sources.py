@@ -12,7 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from agents.errors import ConfigError
-from agents.memory import open_memory
+from agents.memory.sqlite_file import SqliteBackend
 from agents.sources.web.fetcher import Fetcher
 from app.cli import command_line
 from app.settings import read
@@ -117,7 +117,7 @@ async def test_research_reads_the_pages_that_a_real_server_names(tmp_path: Path)
                 search_timeout=20,
             )
             async with (
-                open_memory(f"sqlite:///{tmp_path}/d.db") as memory,
+                SqliteBackend(f"sqlite:///{tmp_path}/d.db").open() as memory,
                 opened(memory, settings) as made,
             ):
                 [result, again] = [await made["web_research"].search("bowline", limit=2, lang="en") for _ in range(2)]
@@ -285,7 +285,7 @@ async def test_a_setting_combines_sources(tmp_path: Path, monkeypatch: pytest.Mo
         monkeypatch.setenv("TAVILY_API_KEY", "k")
         settings = ResearchSettings()
         async with (
-            open_memory(f"sqlite:///{tmp_path}/d.db") as memory,
+            SqliteBackend(f"sqlite:///{tmp_path}/d.db").open() as memory,
             opened(memory, settings) as made,
         ):
             result = await made["web"].search("q", limit=3, lang="en")
@@ -335,7 +335,7 @@ def test_check_names_a_source_that_lacks_a_setting(
 async def test_a_fresh_machine_answers_from_the_help_pages(tmp_path: Path) -> None:
     """Without any setting there is a source, which reaches nobody outside."""
     async with (
-        open_memory(f"sqlite:///{tmp_path}/dialogs.db") as memory,
+        SqliteBackend(f"sqlite:///{tmp_path}/dialogs.db").open() as memory,
         opened(memory, ResearchSettings()) as retrievers,
     ):
         [(name, retriever)] = retrievers.items()

@@ -26,7 +26,7 @@ def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stage:
         stand_in = StandIn(*turns, **more)  # type: ignore[arg-type]  # passed through
         monkeypatch.setattr("app.cli.talk.open_assistant", stand_in.open)
         monkeypatch.setattr("app.cli.threads.open_assistant", stand_in.open)
-        monkeypatch.setattr("app.cli.records.backend_of", lambda _: SimpleNamespace(open=stand_in.open_memory))
+        monkeypatch.setattr("app.cli.records.backend_of", lambda _: SimpleNamespace(open=stand_in.open_backend))
         monkeypatch.setattr("app.cli.installation.open_assistant", stand_in.open)
         return stand_in
 

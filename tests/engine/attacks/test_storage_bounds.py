@@ -9,7 +9,8 @@ import pytest
 
 from agents.errors import DatabaseError, UnusableDatabase
 from agents.events import Error
-from agents.memory import gate_log, locks, notices, open_memory
+from agents.memory import gate_log, locks, notices
+from agents.memory.sqlite_file import SqliteBackend
 from agents.memory.connection import Connection
 from agents.memory.gate_log import GateOutcome, Logged
 from agents.memory.locks import ThreadLocks
@@ -37,7 +38,7 @@ async def test_a_damaged_value_ends_no_turn(chat: Chat, value: str) -> None:
 async def test_a_directory_is_called_one(tmp_path: Path) -> None:
     """Not a hard link, though it has several names as well."""
     with pytest.raises(UnusableDatabase, match="it is a directory") as refused:
-        async with open_memory(f"sqlite:///{tmp_path}"):
+        async with SqliteBackend(f"sqlite:///{tmp_path}").open():
             pass
     assert "hard link" not in str(refused.value)
 
@@ -79,7 +80,7 @@ async def test_a_full_disk_in_the_middle_of_a_turn_is_told_as_such(chat: Chat, m
 async def test_what_was_told_long_ago_is_forgotten(tmp_path: Path) -> None:
     """A notice of a year ago goes when another one is told; the key of a later one is known."""
     at = 1_800_000_000.0
-    async with open_memory(f"sqlite:///{tmp_path}/x.db", lambda: at) as memory:
+    async with SqliteBackend(f"sqlite:///{tmp_path}/x.db").open(lambda: at) as memory:
 
         async def tell(key: str) -> None:
             await memory.notices.add("ann", "t", key, text=key, lang="en")
@@ -96,7 +97,7 @@ async def test_what_was_told_long_ago_is_forgotten(tmp_path: Path) -> None:
 async def test_guesses_of_long_ago_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The log keeps the latest messages."""
     monkeypatch.setattr(gate_log, "KEPT", 3)
-    async with open_memory(f"sqlite:///{tmp_path}/x.db") as memory:
+    async with SqliteBackend(f"sqlite:///{tmp_path}/x.db").open() as memory:
         for number in range(6):
             entry = letter(f"m{number}")
             await memory.transcript.accept(entry)
@@ -107,7 +108,7 @@ async def test_guesses_of_long_ago_are_forgotten(tmp_path: Path, monkeypatch: py
 
 async def test_a_write_within_a_transaction_is_a_part_of_it(tmp_path: Path) -> None:
     """Nothing of it stays if the transaction fails behind it."""
-    async with open_memory(f"sqlite:///{tmp_path}/x.db") as memory:
+    async with SqliteBackend(f"sqlite:///{tmp_path}/x.db").open() as memory:
 
         async def both(database: Connection) -> None:
             async with database.transaction():

@@ -21,7 +21,7 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
-from agents.memory import open_memory
+from agents.memory.sqlite_file import SqliteBackend
 from agents.toolkit.speaker import Speakers
 from app.assistant import Turn
 from app.composition import discover, open_services, plugins_found, tables_of
@@ -148,7 +148,7 @@ async def play(request: Request, pipe: int) -> None:
     count(steps)
     turn = Turn(thread=request.thread, text=request.text, id=request.id, source=request.source)
     async with (
-        open_memory(f"sqlite:///{till.path}", tables=tables_of(plugins_found())) as memory,
+        SqliteBackend(f"sqlite:///{till.path}").open(tables=tables_of(plugins_found())) as memory,
         open_services(plugins_found(), memory) as services,
     ):
         assistant = compose(memory, till.script, speakers, watching, services=services)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agents.conversation.gate import Thresholds, weights
-from agents.memory import open_memory
+from agents.memory.sqlite_file import SqliteBackend
 from app.cli import command_line
 from app.composition import THRESHOLDS_ITEM, load_thresholds
 from app.plugins.calibration.thresholds import LEAST_STAYS, LEAST_SWITCHES
@@ -34,7 +34,7 @@ def run(capsys: Captured, *arguments: str) -> dict[str, float]:
 
 async def fill(path: Path) -> None:
     """Write a log that is long enough: messages that stayed, and changes of subject with high scores."""
-    async with open_memory(f"sqlite:///{path}"):
+    async with SqliteBackend(f"sqlite:///{path}").open():
         pass
     low, name = weights().thresholds.low, weights().name
     rows = [(name, low + 0.1, 1, 0)] * LEAST_STAYS + [(name, low + 2, 1, 1)] * LEAST_SWITCHES
@@ -44,7 +44,7 @@ async def fill(path: Path) -> None:
 
 async def loaded(path: Path, **changed: str) -> Thresholds | None:
     """Return the thresholds that a start would use, once what is stored has been changed."""
-    async with open_memory(f"sqlite:///{path}") as memory:
+    async with SqliteBackend(f"sqlite:///{path}").open() as memory:
         if changed:
             item = await memory.store.aget(*THRESHOLDS_ITEM)
             assert item is not None

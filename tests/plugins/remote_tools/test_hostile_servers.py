@@ -10,7 +10,7 @@ from langchain_core.tools import tool
 from mcp.types import Tool
 
 from agents.language.identifiers import MARK
-from agents.memory import open_memory
+from agents.memory.sqlite_file import SqliteBackend
 from agents.state import SUPERVISOR
 from agents.toolkit.descriptions import from_source
 from agents.toolkit.notation import notation
@@ -181,7 +181,7 @@ async def test_a_changed_tool_waits_for_the_operator(changed: Tool, tmp_path: Pa
         return Speakers(Speaker(name=SUPERVISOR, tools=[offer]), {})
 
     first = offered(q={"type": "string"}) if "q" in changed.inputSchema["properties"] else offered()
-    async with open_memory(f"sqlite:///{tmp_path}/d.db") as memory:
+    async with SqliteBackend(f"sqlite:///{tmp_path}/d.db").open() as memory:
         for _ in range(2):
             _, lines = await as_accepted(memory.store, speakers(first))
             assert lines == []

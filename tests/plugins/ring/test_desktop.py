@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.memory import open_memory
+from agents.memory.sqlite_file import SqliteBackend
 from app.assistant.clocks import Clock, Ring
 from app.plugins.ring.service import Desktop, ring_for
 from app.settings import Settings
@@ -108,7 +108,7 @@ async def test_two_doors_tell_a_reminder_once(bus: str, tmp_path: Path) -> None:
 
     async with (
         notification_server(bus) as server,
-        open_memory(f"sqlite:///{path}") as memory,
+        SqliteBackend(f"sqlite:///{path}").open() as memory,
         Clock(memory, [memory.notices], deliver, user="me"),
         ring_service(path),
     ):

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from agents.memory import Memory, open_memory
+from agents.memory import Memory
+from agents.memory.sqlite_file import SqliteBackend
 from tests.support.notification_server import Notifications, notification_server
 from tests.support.ringing import all_rang, remind, told
 from tests.support.until import moment, until
@@ -41,7 +42,7 @@ async def test_each_is_shown_once_over_kills(bus: str, tmp_path: Path) -> None:
     path, chance, kills = tmp_path / "dialogs.db", random.Random(5), 0
     for number in range(REMINDERS):
         await remind(path, f"thing {number}", ago=0, thread=f"thread-{number % 4}")
-    async with notification_server(bus) as server, open_memory(f"sqlite:///{path}") as memory:
+    async with notification_server(bus) as server, SqliteBackend(f"sqlite:///{path}").open() as memory:
         services = [await start(path, bus) for _ in range(2)]
         while not await all_rang(memory):
             server.most = len(server.calls) + KILL_EVERY

@@ -12,7 +12,7 @@ from pathlib import Path
 from langchain_core.messages import BaseMessage
 
 from agents.conversation.scene import Scene
-from agents.memory import open_memory
+from agents.memory.sqlite_file import SqliteBackend
 from agents.state.verdict import STAY, Verdict
 from app.assistant import Assistant, Turn
 from app.composition import open_services, plugins_found, tables_of
@@ -50,7 +50,7 @@ async def watched_over(path: Path) -> AsyncIterator[Assistant]:
     speakers, watching = discovered()
     watching = {**watching, "alarm": ALARM}
     async with (
-        open_memory(f"sqlite:///{path}", tables=tables_of(plugins_found())) as memory,
+        SqliteBackend(f"sqlite:///{path}").open(tables=tables_of(plugins_found())) as memory,
         open_services(plugins_found(), memory, Seats(memory, wait=60)) as services,
     ):
         yield compose(memory, Polite(), watched(speakers, watching), watching, services=services)

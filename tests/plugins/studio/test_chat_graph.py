@@ -25,7 +25,7 @@ from langgraph_sdk.runtime import _ExecutionRuntime, _ReadRuntime
 
 from agents.errors import ConfigError, UsageError
 from agents.events import RETRY, Error, Message, Token
-from agents.memory import open_memory
+from agents.memory.sqlite_file import SqliteBackend
 from app.plugins.studio.chat_graph import ChatGraph, SpokenMessages
 from tests.support.http_service import Answer, Service
 from tests.support.places import ROOT
@@ -126,7 +126,7 @@ async def test_studio_has_the_whole_history(server: Server, tmp_path: Path) -> N
             forked = await graph.ainvoke(asked, first.config)
             assert "pilot" in forked["messages"][-1].text
         assert "nurse" not in (await server.talk("show my profile"))[0][1]
-    async with open_memory("sqlite:///var/dialogs.db") as memory:
+    async with SqliteBackend("sqlite:///var/dialogs.db").open() as memory:
         assert await memory.forget("t") is True
         assert [checkpoint async for checkpoint in memory.saver.alist(None)] == []
 
@@ -177,7 +177,7 @@ async def test_studio_does_a_write_once(server: Server, tmp_path: Path, monkeypa
         for _ in range(2):
             assert ("supervisor", "Cake no. 7 is ordered.") in await server.talk("order a plum cake")
     assert [asked.body for asked in bakery.asked] == [{"kind": "plum"}]
-    async with open_memory("sqlite:///var/dialogs.db") as memory:
+    async with SqliteBackend("sqlite:///var/dialogs.db").open() as memory:
         assert await memory.forget("t") is True
 
 

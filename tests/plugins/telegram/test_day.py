@@ -1,17 +1,17 @@
 """The day in Telegram: behind /today, and each morning at an hour of one's own, also after a restart."""
 
 from datetime import UTC, datetime, timedelta
+from functools import partialmethod
 
 import pytest
 
 pytest.importorskip("dialogs.planner")
 
-from agents.memory import open_memory
+from agents.memory.sqlite_file import SqliteBackend
 from agents.models import Model, Models
 from app.plugins.telegram.door import TelegramDoor
 from dialogs.planner.store import Reminders
 from tests.plugins.telegram.people import ANN, BOB, Open
-from tests.support import scripted_assistant
 from tests.support.rules import RulesModel
 from tests.support.telegram_server import BotApi
 
@@ -39,7 +39,7 @@ def calendar(monkeypatch: pytest.MonkeyPatch) -> Calendar:
     """A Friday at noon in Greenwich."""
     made = Calendar()
     monkeypatch.setenv("TZ", "UTC")
-    monkeypatch.setattr(scripted_assistant, "open_memory", lambda url, **options: open_memory(url, made.now, **options))
+    monkeypatch.setattr(SqliteBackend, "open", partialmethod(SqliteBackend.open, made.now))
     return made
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.memory import open_memory
+from agents.memory.sqlite_file import SqliteBackend
 from app.plugins.telegram.bot import REFUSED
 from prompts import languages
 from tests.plugins.telegram.people import until_closed
@@ -40,7 +40,7 @@ async def test_a_talk_over_restarts(world: BotApi, tmp_path: Path) -> None:
     assert len(await world.asks(ANN, "/start", sent=1)) == 1
     await world.asks(ANN, "add buy milk to my list", sent=2)
     # The turn ends a moment after its answer is on the screen.
-    async with open_memory(f"sqlite:///{tmp_path}/dialogs.db") as memory:
+    async with SqliteBackend(f"sqlite:///{tmp_path}/dialogs.db").open() as memory:
         await until_closed(memory, f"telegram-{ANN}")
     code, printed = await end(process, signal.SIGKILL)
     assert code == -signal.SIGKILL

@@ -7,7 +7,7 @@ import json
 import os
 from functools import cache
 
-from agents.memory import open_memory
+from agents.memory.sqlite_file import SqliteBackend
 from agents.toolkit.services import Services
 from app.assistant import Turn
 from benchmarks.replay import compose
@@ -38,7 +38,7 @@ async def play(request: Request, pipe: int) -> None:
     )
     count(steps)
     async with (
-        open_memory(f"sqlite:///{request.database}", tables=[TABLES]) as memory,
+        SqliteBackend(f"sqlite:///{request.database}").open(tables=[TABLES]) as memory,
         open_services(Services(memory.database, memory.ledger)) as shop,
     ):
         assistant = compose(memory, clerk, Services(*shop))

@@ -45,7 +45,7 @@ class TestForget:
         self, path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Forgetting frees the pages of a thread and overwrites them; the rest of a large file is left alone."""
-        monkeypatch.setattr("agents.memory.SMALL", 0)
+        monkeypatch.setattr("agents.memory.sqlite_file.SMALL", 0)
         await memory.transcript.accept(letter(text="pomegranate " * 2000, thread="gone"))
         await memory.transcript.accept(letter(text="apple", thread="kept"))
         await memory.forget("gone")

@@ -12,7 +12,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import Checkpoint, empty_checkpoint
 
 from agents.errors import BrokenState
-from agents.memory import Memory, open_memory
+from agents.memory import Memory
+from agents.memory.sqlite_file import SqliteBackend
 from agents.memory.checkpointer import TABLES as CHECKPOINTS
 from agents.memory.checkpointer import Saver
 from agents.memory.connection import Tables, connect, migrate
@@ -157,7 +158,7 @@ async def test_a_file_of_an_older_version_is_read_and_goes_on(path: Path, has_bl
         await connection.read(lambda database: migrate(FORMER, database))
         columns = "thread_id, checkpoint_ns, checkpoint_id, type, checkpoint, metadata, source"
         await connection.execute(f"INSERT INTO checkpoints ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-    async with open_memory(f"sqlite:///{path}") as memory:
+    async with SqliteBackend(f"sqlite:///{path}").open() as memory:
         assert await texts(memory.saver) == told(HISTORY)
         await put(memory.saver, [*HISTORY, HumanMessage("And now?")])
     assert count(path, "blocks") == len(HISTORY) // BLOCK

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from agents.errors import ContractError
-from agents.memory import Memory, open_memory
+from agents.memory import Memory
+from agents.memory.sqlite_file import SqliteBackend
 from agents.memory.ledger import Doubtful, How, Perform, Write
 
 DAY = 24 * 3600.0
@@ -21,7 +22,7 @@ TOGETHER = Write(key="k", thread="ann", user="ann", message="m", reply="m 1", ho
 @pytest.fixture
 async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
     """Open a new database."""
-    async with open_memory(f"sqlite:///{tmp_path / 'x.db'}") as opened:
+    async with SqliteBackend(f"sqlite:///{tmp_path / 'x.db'}").open() as opened:
         yield opened
 
 
@@ -45,7 +46,7 @@ def clock() -> Clock:
 @pytest.fixture
 async def timed(tmp_path: Path, clock: Clock) -> AsyncIterator[Memory]:
     """Open a new database that goes by the clock."""
-    async with open_memory(f"sqlite:///{tmp_path / 'timed.db'}", clock) as opened:
+    async with SqliteBackend(f"sqlite:///{tmp_path / 'timed.db'}").open(clock) as opened:
         yield opened
 
 
@@ -81,7 +82,7 @@ class Work:
 async def test_two_openings_of_a_file_do_a_write_once(memory: Memory, tmp_path: Path) -> None:
     """However many are at the same write over connections of their own, one does it and all have its outcome."""
     work = Work()
-    async with open_memory(f"sqlite:///{tmp_path / 'x.db'}") as other:
+    async with SqliteBackend(f"sqlite:///{tmp_path / 'x.db'}").open() as other:
         ledgers = [memory.ledger, other.ledger] * 5
         outcomes = await asyncio.gather(*(one.once(WRITE, work, ready=at_once) for one in ledgers))
     assert (set(outcomes), work.times) == ({"done"}, 1)

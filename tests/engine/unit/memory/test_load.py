@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from langchain_core.runnables import RunnableConfig
 
-from agents.memory import Memory, open_memory
+from agents.memory import Memory
+from agents.memory.sqlite_file import SqliteBackend
 from agents.memory.store import namespace_of
 from tests.support.tiny_graph import count, letter, reply, say
 
@@ -23,7 +24,7 @@ async def test_fifty_writers_at_once(path: Path, memory: Memory) -> None:
         await opened.store.aput(namespace_of(str(number)), "n", {"n": number})
         await opened.transcript.close(entry, "done", 1, [reply("hi")])
 
-    async with open_memory(f"sqlite:///{path}") as second:
+    async with SqliteBackend(f"sqlite:///{path}").open() as second:
         await asyncio.gather(*(write((memory, second)[number % 2], number) for number in range(50)))
     assert [count(path, table) for table in ("inbox", "transcript", "checkpoints", "store")] == [50, 100, 50, 50]
 

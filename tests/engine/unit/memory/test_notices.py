@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from agents.memory import Memory, open_memory
+from agents.memory import Memory
+from agents.memory.sqlite_file import SqliteBackend
 from agents.memory.notices import Due
 
 
@@ -13,7 +14,7 @@ async def due(memory: Memory) -> list[Due]:
 
 async def test_a_notice_is_told_once_for_each_key(tmp_path: Path) -> None:
     """A key that was added before adds nothing, also after its notice was told; a late notice says so."""
-    async with open_memory(f"sqlite:///{tmp_path}/dialogs.db", lambda: 1_800_000_000) as memory:
+    async with SqliteBackend(f"sqlite:///{tmp_path}/dialogs.db").open(lambda: 1_800_000_000) as memory:
         for text in ("tea is cheaper", "told before"):
             await memory.notices.add("ann", "telegram-1", "tea-3.50", text=text, lang="en")
         [notice] = await due(memory)
@@ -28,7 +29,7 @@ async def test_a_notice_is_told_once_for_each_key(tmp_path: Path) -> None:
 
 async def test_a_clock_asks_for_its_users_and_threads(tmp_path: Path) -> None:
     """Later notices, and those of other users or threads, are left out; so are deleted ones."""
-    async with open_memory(f"sqlite:///{tmp_path}/dialogs.db") as memory:
+    async with SqliteBackend(f"sqlite:///{tmp_path}/dialogs.db").open() as memory:
         for user, thread, at_ms in (("ann", "ann", 10), ("bob", "telegram-1", 20), ("cid", "cid", 99)):
             await memory.notices.add(user, thread, "key", text="tea", lang="en", at_ms=at_ms)
         assert [it.user for it in await memory.notices.due(50, None, "*")] == ["ann", "bob"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agents.errors import ConfigError, ContractError
-from agents.memory import open_memory
+from agents.memory.sqlite_file import SqliteBackend
 from agents.memory.connection import Tables
 from tests.support.tiny_graph import count, letter
 
@@ -16,8 +16,8 @@ SECOND = "ALTER TABLE plants ADD COLUMN height INTEGER NOT NULL DEFAULT 1;"
 
 async def rows(path: Path, *steps: str) -> list[tuple[object, ...]]:
     """Open a database with the tables of an owner, and return what is in them."""
-    async with open_memory(
-        f"sqlite:///{path}", tables=[Tables("garden", {str(number): step for number, step in enumerate(steps)})]
+    async with SqliteBackend(f"sqlite:///{path}").open(
+        tables=[Tables("garden", {str(number): step for number, step in enumerate(steps)})]
     ) as memory:
         return await memory.database.execute("SELECT * FROM plants")
 
@@ -48,7 +48,7 @@ async def test_a_newer_database_is_refused_in_one_line(path: Path) -> None:
 async def test_the_version_of_the_engine_stands_in_the_file(path: Path) -> None:
     """A tool that knows SQLite alone can read it; an owner that is gone leaves its tables as they are."""
     await rows(path, FIRST)
-    async with open_memory(f"sqlite:///{path}") as memory:
+    async with SqliteBackend(f"sqlite:///{path}").open() as memory:
         await memory.transcript.accept(letter())
     with sqlite3.connect(path) as connection:
         [(version,)] = connection.execute("PRAGMA user_version")

@@ -149,7 +149,8 @@ def built() -> Iterator[None]:
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Make the tables of a new database once in each process."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("agents.memory.sqlite_file.memory_in", tables_copied(memory_in, tmp_path_factory.mktemp("tables")))
+        copied = tables_copied(memory_in, tmp_path_factory.mktemp("tables"))
+        patch.setattr("agents.memory.sqlite_file.memory_in", copied)
         yield
 
 

@@ -14,8 +14,8 @@ from langgraph.store.base import Op, Result
 from agents.errors import BrokenState, ContractError, Undeleted, UsageError
 from agents.foreign import contained
 from agents.memory import feedback, forgettings, gate_log, ledger, notes, notices, store, transcript, undo_log, updates
-from agents.memory.checkpointer import WITHIN, Keep, Saver
 from agents.memory.checkpointer import TABLES as CHECKPOINTS
+from agents.memory.checkpointer import WITHIN, Keep, Saver
 from agents.memory.connection import ENGINE, Connection, Session, Tables, migrate
 from agents.memory.digests import KEYED, Digests
 from agents.memory.feedback import Feedback
@@ -26,6 +26,7 @@ from agents.memory.locks import ThreadLocks
 from agents.memory.notes import NoteStore
 from agents.memory.notices import Notices
 from agents.memory.store import Store, namespace_of, namespace_of_thread
+from agents.memory.thread_list import ThreadList
 from agents.memory.transcript import Transcript
 from agents.memory.undo_log import UndoLog
 from agents.memory.updates import Updates
@@ -104,6 +105,7 @@ class Memory:
     saver: Saver
     store: Store
     transcript: Transcript
+    threads: ThreadList
     notices: Notices
     ledger: Ledger
     notes: NoteStore
@@ -268,6 +270,7 @@ async def memory_in(
             saver=Saver(checkpoints, keep=keep),
             store=Store(database),
             transcript=Transcript(database),
+            threads=ThreadList(database),
             ledger=Ledger(for_writes, locks, now),
             notes=NoteStore(database, digests),
             undo=UndoLog(database, now),

@@ -52,37 +52,6 @@ class TranscriptLine:
     """Its place among all lines; 0 for one that is not stored yet."""
 
 
-@dataclass(frozen=True)
-class ThreadInfo:
-    """A thread in a list: its last writer, the number of its turns, the time of its last line (Unix ms)."""
-
-    thread: str
-    user: str
-    turns: int
-    active_ms: int
-    first: str = ""
-    place: int = 0
-    """Its place in a list: the threads behind it are those before this place."""
-
-
-@dataclass(frozen=True)
-class ThreadPage:
-    """A page of a list of threads; the next page begins before the place `next`; None on the last page."""
-
-    rows: Sequence[ThreadInfo] = ()
-    next: int | None = None
-
-
-@dataclass(frozen=True)
-class RecentThread:
-    """A thread of a user in a list by pages: its place, the time of its last message (Unix ms), its first words."""
-
-    place: int
-    thread: str
-    active_ms: int
-    words: tuple[str, ...]
-
-
 def storable(text: str) -> str:
     """Return `text` fit for storage: NUL dropped, lone surrogates replaced by U+FFFD."""
     return str(whole(text))

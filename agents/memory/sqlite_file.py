@@ -153,7 +153,7 @@ class SqliteFile(Storage):
 
         SQLite leaves pieces of rows that it once moved within a page. `compact` takes them out of a large file.
         """
-        [(pages,)], [(page_bytes,)] = [await connection.execute(f"PRAGMA page_{it}") for it in ("count", "size")]
+        [(pages,)], [(page_bytes,)] = [await connection.execute(f"PRAGMA page_{name}") for name in ("count", "size")]
         if pages * int(page_bytes) <= SMALL:
             await connection.execute("VACUUM")
         return await connection.truncate()

@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 from agents.errors import UsageError
 from agents.memory import gate_log, updates
 from agents.memory.connection import Connection, Session, Work
-from agents.memory.inbox import InboxEntry, RecentThread, Status, ThreadInfo, TranscriptLine, now_ms, storable
+from agents.memory.inbox import InboxEntry, Status, TranscriptLine, now_ms, storable
 from agents.memory.packing import deflated, inflated
 
 # A message's text moves from the inbox to the transcript when the message is first closed; `line` names its row.
@@ -63,32 +63,6 @@ WHERE thread = :thread AND message_id = :message_id AND status = 'open'
 """
 TURNS = "SELECT message_id, turn FROM inbox WHERE thread = ? AND status <> 'open' ORDER BY turn, id"
 WITHDRAW = "DELETE FROM inbox WHERE thread = ? AND message_id = ? AND status = 'open'"
-# Each of these names the last message of a thread; its id is the place of the thread in a list.
-NEWEST_OF_ALL = """
-SELECT id AS place, thread FROM inbox AS own WHERE id < :before AND NOT EXISTS (
-    SELECT 1 FROM inbox WHERE thread = own.thread AND id > own.id) ORDER BY id DESC LIMIT :most
-"""
-NEWEST_OF_USER = """
-SELECT id AS place, thread FROM inbox AS own WHERE user = :user AND id < :before AND NOT EXISTS (
-    SELECT 1 FROM inbox WHERE user = :user AND thread = own.thread AND id > own.id) ORDER BY id DESC LIMIT :most
-"""
-NEWEST_BEGINNING_SO = """
-SELECT max(id) AS place, thread FROM inbox WHERE thread >= :first AND thread < :behind
-GROUP BY thread HAVING max(id) < :before ORDER BY place DESC LIMIT :most
-"""
-NEWEST_OF_THREAD = "SELECT max(id) AS place, thread FROM inbox WHERE thread = :thread GROUP BY thread"
-THREADS = """
-SELECT own.thread, newest.user, (SELECT max(turn) FROM inbox WHERE thread = own.thread),
-max(newest.received_ms, coalesce((
-    SELECT at_ms FROM transcript WHERE thread = own.thread ORDER BY id DESC LIMIT 1), 0)), coalesce((
-    SELECT text FROM transcript WHERE thread = own.thread AND role = 'user' ORDER BY id LIMIT 1), newest.text, ''),
-own.place FROM ({}) AS own
-JOIN inbox AS newest ON newest.id = (SELECT max(id) FROM inbox WHERE thread = own.thread) ORDER BY own.place DESC
-"""
-RECENT = f"""
-SELECT place, own.thread, received_ms FROM ({NEWEST_OF_USER}) AS own JOIN inbox ON id = place ORDER BY place DESC
-"""
-FIRST_WORDS = "SELECT text FROM transcript WHERE thread = ? AND role = 'user' AND speaker = ? ORDER BY id LIMIT 3"
 # The expression keeps SQL from an index by thread, of which it would read all: it finds new lines by their ids.
 LATEST = """
 SELECT id, thread, at_ms FROM transcript WHERE id IN (SELECT max(id) FROM transcript
@@ -370,39 +344,6 @@ class Transcript:
         """Return the gate's guesses with these weights, and their outcomes, oldest first."""
         return await self._connection.read(lambda database: gate_log.logged(database, model))
 
-    async def threads(
-        self, user: str | None = None, prefix: str = "", *, before: int | None = None, most: int | None = None
-    ) -> list[ThreadInfo]:
-        """List the threads in which a user wrote, those with a prefix, or all: the one last written to first.
-
-        Only those before a place in the list count; `most` bounds their number.
-        """
-        which, values = NEWEST_OF_ALL, _page(before, most)
-        if user is not None:
-            which, values = NEWEST_OF_USER, {**values, "user": storable(user)}
-        elif prefix:
-            behind = f"{prefix[:-1]}{chr(ord(prefix[-1]) + 1)}"
-            which, values = NEWEST_BEGINNING_SO, {**values, "first": prefix, "behind": behind}
-        return [ThreadInfo(*row) for row in await self._connection.execute(THREADS.format(which), values)]
-
-    async def thread(self, thread: str) -> ThreadInfo | None:
-        """Return the list entry of one thread; None if nobody wrote there."""
-        rows = await self._connection.execute(THREADS.format(NEWEST_OF_THREAD), {"thread": storable(thread)})
-        return ThreadInfo(*rows[0]) if rows else None
-
-    async def recent(self, user: str, before: int | None, most: int) -> list[RecentThread]:
-        """Return at most `most` threads of a user before a place in the list of all, the one written to last first."""
-
-        def read(database: Session) -> list[RecentThread]:
-            rows = database.execute(RECENT, {**_page(before, most), "user": storable(user)}).fetchall()
-            words = (database.execute(FIRST_WORDS, (thread, storable(user))).fetchall() for _, thread, _ in rows)
-            return [
-                RecentThread(place, thread, at_ms, tuple(text for (text,) in said))
-                for (place, thread, at_ms), said in zip(rows, words, strict=True)
-            ]
-
-        return await self._connection.read(read)
-
     async def turns(self, thread: str) -> list[tuple[str, int]]:
         """Return the messages of a thread whose turn has ended, with the numbers of the turns, in their order."""
         return [(id, turn) for id, turn in await self._connection.execute(TURNS, (storable(thread),))]
@@ -443,14 +384,10 @@ class Transcript:
         return InboxEntry(*rows[0]) if rows else None
 
 
-def _page(before: int | None, most: int | None) -> dict[str, object]:
-    return {"before": sys.maxsize if before is None else before, "most": sys.maxsize if most is None else most}
-
-
 def _storable(lines: Sequence[TranscriptLine]) -> list[TranscriptLine]:
     return [
-        replace(it, speaker=storable(it.speaker), text=storable(it.text), message_id=storable(it.message_id))
-        for it in lines
+        replace(line, speaker=storable(line.speaker), text=storable(line.text), message_id=storable(line.message_id))
+        for line in lines
     ]
 
 

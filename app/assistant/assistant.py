@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from agents.conversation.forgetting import worded
 from agents.conversation.persons import lang_of, seen_by
 from agents.conversation.prompt import Prompting
-from agents.errors import DatabaseError, UsageError
+from agents.errors import DatabaseError
 from agents.events import Error, Event, Forgetting, Message, TurnEnd, TurnStart
 from agents.foreign import contained
 from agents.language.text.clean import whole

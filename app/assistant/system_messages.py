@@ -42,10 +42,10 @@ class SystemMessages(BaseModel):
         return GetOp(namespace_of_thread(thread, KIND), KEY)
 
     @classmethod
-    def read(cls, found: Result) -> Self:
-        """Return the messages that the store holds."""
+    def read(cls, item: Result) -> Self:
+        """Return the messages of an item of the store."""
         try:
-            return cls.model_validate(found.value if isinstance(found, Item) else {})
+            return cls.model_validate(item.value if isinstance(item, Item) else {})
         except ValidationError:
             return cls()
 

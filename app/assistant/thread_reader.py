@@ -5,8 +5,9 @@ from typing import Any, cast
 
 from agents.conversation.persons import lang_of, name_of, seen_by
 from agents.events import Event, Interrupt
-from agents.memory.inbox import InboxEntry, ThreadInfo, TranscriptLine, lines_of
+from agents.memory.inbox import InboxEntry, TranscriptLine, lines_of
 from agents.memory.preferences import Preferences
+from agents.memory.thread_list import ThreadInfo
 from agents.plugin import Plugin
 from agents.state import State
 from agents.toolkit.client_tools import waiting_for_client
@@ -127,7 +128,7 @@ class ThreadReader:
         The one last written to stands first. `before` is a place in the list: only threads before it are listed, at
         most `most`.
         """
-        return await self.memory.transcript.threads(user, prefix, before=before, most=most)
+        return await self.memory.threads.infos(user, prefix, before=before, most=most)
 
     def silence(self, dialog: str | None) -> Silence:
         """Return the silence before a user is asked for a sign of life, in a dialog or (None) with the supervisor."""

@@ -8,7 +8,7 @@ import typer
 
 from agents.command_line import CommandResult, name_given
 from agents.errors import UsageError
-from agents.memory.thread_list import MOST_LISTED, thread_page
+from agents.memory.thread_list import MOST_LISTED
 from app.assistant.short_term_memory import contents
 from app.cli.invocation import Thread
 from app.databases import backend_of
@@ -30,7 +30,7 @@ async def threads(
     """List the threads, the one last written to first."""
     lang = (settings := read_settings()).app_lang
     async with backend_of(settings.database_url).open(reads=True) as memory:
-        page = await thread_page(memory.transcript, user, words=words, before=before, most=limit)
+        page = await memory.threads.page(user, words=words, before=before, most=limit)
     lines = thread_lines(page.rows) if page.rows else []
     if page.next is not None:
         options = {"user": user, "words": words, "before": page.next}

@@ -9,8 +9,9 @@ from rich.cells import cell_len, set_cell_size
 
 from agents.events import Interrupt
 from agents.language.text.clean import clean, safe_json
-from agents.memory.inbox import ThreadInfo, TranscriptLine, writers_of
+from agents.memory.inbox import TranscriptLine, writers_of
 from agents.memory.notes import Note
+from agents.memory.thread_list import ThreadInfo
 from agents.state import SUPERVISOR
 from app.presentation.texts import one_line, say, with_list
 from prompts import form_texts, language, title_of

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agents.memory.sqlite_file import SqliteBackend
 from agents.memory.notices import Due, NoticeSource
+from agents.memory.sqlite_file import SqliteBackend
 from app.assistant import clocks
 from app.assistant.clocks import Clock, Ring
 from tests.support.ringing import all_rang, remind

@@ -13,8 +13,8 @@ import pytest
 
 from agents.errors import UsageError
 from agents.memory import Memory
-from agents.memory.sqlite_file import SqliteBackend
 from agents.memory.connection import Tables
+from agents.memory.sqlite_file import SqliteBackend
 from app.composition import plugins_found, tables_of
 from app.composition.migration import Tell, copy
 from app.databases import backend_of

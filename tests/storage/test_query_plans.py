@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from agents.memory.sqlite_file import SqliteBackend
 from agents.memory.connection import Driver, Values
 from agents.memory.feedback import ShownTurn
 from agents.memory.notices import Due
+from agents.memory.sqlite_file import SqliteBackend
 from app.assistant import Assistant, Turn
 from app.composition import open_assistant
 from app.settings import Settings

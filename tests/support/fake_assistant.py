@@ -10,8 +10,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
 from agents.events import Event, Interrupt, Message, Token, TurnEnd, TurnStart
-from agents.memory.inbox import ThreadInfo, TranscriptLine
+from agents.memory.inbox import TranscriptLine
 from agents.memory.preferences import Preferences
+from agents.memory.thread_list import ThreadInfo, ThreadList
 from agents.toolkit.services import Services
 from app.assistant import Assistant, Turn
 
@@ -44,15 +45,22 @@ class StandInForgetting:
         return {thread}
 
 
-class StandInTranscript:
-    """A transcript of one thread; the thread exists after its first message."""
+class StandInThreads(ThreadList):
+    """The list of one thread, which exists after its first message."""
 
     def __init__(self, said: list[TranscriptLine]) -> None:
         self._said = said
 
-    async def threads(self, *_: object, **__: object) -> list[ThreadInfo]:
+    async def infos(self, *_: object, **__: object) -> list[ThreadInfo]:
         """Return the thread."""
         return [ThreadInfo("me", "ann", 2, AT_MS, self._said[0].text)] if self._said else []
+
+
+class StandInTranscript:
+    """A transcript of one thread."""
+
+    def __init__(self, said: list[TranscriptLine]) -> None:
+        self._said = said
 
     async def lines(self, thread: str, **_: object) -> list[TranscriptLine]:
         """Return the lines of the transcript."""
@@ -69,7 +77,10 @@ class StandIn:
         self.heard: list[Turn] = []
         self.lines = list(lines)
         transcript, saver = StandInTranscript(self.lines), InMemorySaver()
-        self.memory: Any = SimpleNamespace(store=InMemoryStore(), transcript=transcript, saver=saver)
+        drawing = SimpleNamespace(draw_mermaid=lambda: "graph TD;")
+        self.graph = SimpleNamespace(get_graph=lambda: drawing)
+        threads = StandInThreads(self.lines)
+        self.memory: Any = SimpleNamespace(store=InMemoryStore(), transcript=transcript, threads=threads, saver=saver)
         self.dialog: str | None = None
         self.dialogs: Mapping[str, str] = {}
         """The dialogs to which the user can go, with their descriptions."""
@@ -142,7 +153,7 @@ class StandIn:
 
     async def threads(self, user: str | None = None, **more: Any) -> list[ThreadInfo]:
         """Return one thread after the first message."""
-        threads: list[ThreadInfo] = await self.memory.transcript.threads()
+        threads: list[ThreadInfo] = await self.memory.threads.infos()
         return threads
 
     async def speak(self, user: str, lang: str) -> None:
@@ -152,10 +163,6 @@ class StandIn:
     def prompt(self, dialog: str | None, lang: str) -> str:
         """Return a system prompt."""
         return f"You are {dialog or 'supervisor'}."
-
-    def drawing(self) -> str:
-        """Return a drawing."""
-        return "graph TD;"
 
     def open(self, *_: object, **__: object) -> AbstractAsyncContextManager[Assistant]:
         """Stand in for `open_assistant`."""

@@ -20,8 +20,8 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 from langchain_core.tools import tool
 
-from agents.memory.sqlite_file import SqliteBackend
 from agents.memory.connection import PLAIN, Connection
+from agents.memory.sqlite_file import SqliteBackend
 from agents.state.person import RESULT
 from agents.toolkit import Runtime, traits
 from agents.toolkit.client_tools import ClientTool

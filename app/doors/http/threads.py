@@ -8,7 +8,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 
 from agents.memory.inbox import TranscriptLine
 from agents.memory.store import namespace_of
-from agents.memory.thread_list import MOST_LISTED, thread_page
+from agents.memory.thread_list import MOST_LISTED
 from agents.toolkit.services import LongTermMemory
 from app.assistant import Assistant
 from app.assistant.short_term_memory import Content, contents
@@ -52,8 +52,7 @@ async def threads(
 
     `next` is the `before` of the next page; null on the last one. A page of a search may have few threads.
     """
-    transcript = assistant.memory.transcript
-    page = await thread_page(transcript, key.user(user), key.prefix, words=query, before=before, most=limit)
+    page = await assistant.memory.threads.page(key.user(user), key.prefix, words=query, before=before, most=limit)
     named = [(key.outside(info.thread), info) for info in page.rows]
     return {
         "threads": [{**asdict(info), "thread": name} for name, info in named if name is not None],

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from agents.memory.thread_list import MOST_LISTED, thread_page
+from agents.memory.thread_list import MOST_LISTED
 from agents.state.person import ASR
 from app.composition.supervisor_tools import ability
 from app.doors.visit import Visit
@@ -99,8 +99,7 @@ async def threads(visit: Visit, argument: str, lang: str) -> str:
     """
     place = PLACE.match(argument)
     words, before = (argument[place.end() :], int(place[1])) if place else (argument, None)
-    transcript = visit.assistant.memory.transcript
-    page = await thread_page(transcript, visit.owner, words=words, before=before, most=MOST_TOLD)
+    page = await visit.assistant.memory.threads.page(visit.owner, words=words, before=before, most=MOST_TOLD)
     named = {info.thread: visit.door.named(info.thread) for info in page.rows}
     # People who read along here must not see messages from elsewhere.
     shown = [info for info in page.rows if named[info.thread] or not visit.is_shared]

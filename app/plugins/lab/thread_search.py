@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from agents.memory.feedback import SIGNS
-from agents.memory.inbox import ThreadInfo, ThreadPage
-from agents.memory.thread_list import MOST_READ, thread_page
+from agents.memory.thread_list import MOST_READ, ThreadInfo, ThreadPage
 from agents.state.verdict import Kind
 from app.assistant import Assistant
 from app.assistant.recording import Answered, Decided, Record, RecordedReply
@@ -84,8 +83,7 @@ class ThreadSearch:
 
     async def page(self) -> ThreadPage:
         """Return a page of the matching threads, the one last written to first."""
-        return await thread_page(
-            self.assistant.memory.transcript,
+        return await self.assistant.memory.threads.page(
             words=self.query.words,
             before=self.query.before,
             most=self.most_listed,

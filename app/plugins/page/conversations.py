@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from langgraph.store.base import BaseStore, GetOp, Item
 
-from agents.memory.inbox import RecentThread, TranscriptLine
+from agents.memory.inbox import TranscriptLine
 from agents.memory.store import Namespace, namespace_of_thread
-from agents.memory.thread_list import comparable, has_words
+from agents.memory.thread_list import RecentThread, comparable
 from app.assistant import Assistant
 from app.presentation.texts import one_line
 from app.security.api_keys import Key
@@ -39,14 +39,14 @@ async def conversations_of(
     assistant: Assistant, visitor: Key, user: str, before: int | None = None, query: str = ""
 ) -> ConversationPage:
     """Return the conversations before a place that contain the words of `query`, the latest first."""
-    most, transcript = (MOST_SEARCHED if query else MOST_LISTED), assistant.memory.transcript
-    recent = await transcript.recent(user, before, most)
+    most, threads = (MOST_SEARCHED if query else MOST_LISTED), assistant.memory.threads
+    recent = await threads.recent(user, before, most)
     titles = await _titles(assistant.memory.store, user, recent)
     rows = []
     for info in recent:
         name, title = visitor.outside(info.thread), titles.get(info.thread) or _made_of(info.words)
         is_meant = comparable(query) in comparable(title or name or "")
-        if name and (is_meant or await has_words(transcript, info.thread, query, user)):
+        if name and (is_meant or await threads.has_words(info.thread, query, user)):
             rows.append(ListedConversation(name, title or name, info.active_ms))
     return ConversationPage(rows, recent[-1].place if len(recent) == most else None)
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from agents.errors import UsageError
 from agents.memory.inbox import TranscriptLine
-from agents.memory.thread_list import MOST_LISTED, thread_page
+from agents.memory.thread_list import MOST_LISTED
 from app.assistant import Assistant
 from app.doors.http.exchange import LAST_EVENT, PathName, Served, audited, caller, having
 from app.doors.http.pages.drawing import AnswerRenderer
@@ -196,9 +196,9 @@ async def _page(request: Request, assistant: Assistant, lang: str, operator: Per
 async def _listed(assistant: Assistant, lang: str, operator: Person, query: ListQuery) -> Markup:
     """Draw the calls and held conversations, the longest waiting first, then a page of the others."""
     seats = {seat.thread: seat for seat in await assistant.services.get(Seats).all()}
-    transcript = assistant.memory.transcript
-    page = await thread_page(transcript, words=query.query, before=query.before, most=MOST_LISTED)
-    first = {thread: await transcript.thread(thread) for thread in seats}
+    threads = assistant.memory.threads
+    page = await threads.page(words=query.query, before=query.before, most=MOST_LISTED)
+    first = {thread: await threads.info(thread) for thread in seats}
     infos = {**first, **{info.thread: info for info in page.rows if info.thread not in seats}}
     now_ms = round(assistant.memory.now() * 1000)
     rows = [

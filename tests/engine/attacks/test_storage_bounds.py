@@ -10,10 +10,10 @@ import pytest
 from agents.errors import DatabaseError, UnusableDatabase
 from agents.events import Error
 from agents.memory import gate_log, locks, notices
-from agents.memory.sqlite_file import SqliteBackend
 from agents.memory.connection import Connection
 from agents.memory.gate_log import GateOutcome, Logged
 from agents.memory.locks import ThreadLocks
+from agents.memory.sqlite_file import SqliteBackend
 from app.assistant import Turn
 from app.process.exit_codes import STORAGE
 from app.testing import Chat

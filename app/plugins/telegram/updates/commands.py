@@ -62,7 +62,7 @@ class CommandDoor:
         return await stop_when_begun(self._door.assistant, thread, self._is_over, self._place.owner)
 
     async def begin(self, visit: Visit, name: str) -> str:
-        """Go to another conversation of the chat. One without messages of its operator begins with those of this one."""
+        """Go to another conversation of the chat; without messages of the operator it begins with those of this one."""
         store, names, before = self._door.assistant.memory.store, self._door.names, self._place.thread
         self._place = await go_to_conversation(store, names, self._place, name, self._row.stored.id)
         thread = self._place.thread

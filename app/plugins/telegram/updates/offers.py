@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from app.doors.slash_commands.own_data import MODES, YES, anything_kept, any_language, history_pages
+from app.doors.slash_commands.own_data import MODES, YES, any_language, anything_kept, history_pages
 from app.doors.visit import Visit
 from app.plugins.telegram.phrases import say
 from app.presentation.listing import first_line, history_lines

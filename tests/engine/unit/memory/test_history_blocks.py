@@ -13,12 +13,12 @@ from langgraph.checkpoint.base import Checkpoint, empty_checkpoint
 
 from agents.errors import BrokenState
 from agents.memory import Memory
-from agents.memory.sqlite_file import SqliteBackend
 from agents.memory.checkpointer import TABLES as CHECKPOINTS
 from agents.memory.checkpointer import Saver
 from agents.memory.connection import Tables, connect, migrate
 from agents.memory.history_blocks import BLOCK
 from agents.memory.packing import Packing, deflated, inflated
+from agents.memory.sqlite_file import SqliteBackend
 from tests.support.tiny_graph import THREAD, count, open_saver
 
 HISTORY: list[AnyMessage] = [HumanMessage(f"Message {number}.", id=str(number)) for number in range(4 * BLOCK + 3)]

@@ -10,8 +10,8 @@ import pytest
 
 from agents.errors import ContractError
 from agents.memory import Memory
-from agents.memory.sqlite_file import SqliteBackend
 from agents.memory.ledger import Doubtful, How, Perform, Write
+from agents.memory.sqlite_file import SqliteBackend
 
 DAY = 24 * 3600.0
 WRITE = Write(key="k", thread="ann", user="ann", message="m", reply="m 1")

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from agents.memory import Memory
-from agents.memory.sqlite_file import SqliteBackend
 from agents.memory.notices import Due
+from agents.memory.sqlite_file import SqliteBackend
 
 
 async def due(memory: Memory) -> list[Due]:

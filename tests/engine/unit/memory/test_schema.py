@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from agents.errors import ConfigError, ContractError
-from agents.memory.sqlite_file import SqliteBackend
 from agents.memory.connection import Tables
+from agents.memory.sqlite_file import SqliteBackend
 from tests.support.tiny_graph import count, letter
 
 FIRST = "CREATE TABLE plants (name TEXT); INSERT INTO plants VALUES ('fern');"

@@ -9,7 +9,6 @@ import pytest
 from agents.errors import UsageError
 from agents.memory import Memory
 from agents.memory.inbox import InboxEntry, TranscriptLine, storable
-from agents.memory.thread_list import thread_page
 from tests.support.tiny_graph import count, letter, reply
 
 
@@ -138,14 +137,14 @@ class TestTranscript:
         await memory.transcript.accept(letter("m1", thread="new", user="v"))
         late = TranscriptLine("assistant", "supervisor", "hi", 0, "", time.time_ns() // 1_000_000 + 60_000)
         await memory.transcript.close(letter("m1", thread="new", user="v"), "done", 1, [late])
-        listed = await memory.transcript.threads()
+        listed = await memory.threads.infos()
         assert [(summary.thread, summary.user, summary.turns) for summary in listed] == [
             ("new", "v", 1),
             ("old", "u", 4),
         ]
         assert listed[0].active_ms == late.at_ms
-        assert await memory.transcript.threads("v") == await memory.transcript.threads(prefix="ne") == listed[:1]
-        assert await memory.transcript.threads(prefix="nf") == []
+        assert await memory.threads.infos("v") == await memory.threads.infos(prefix="ne") == listed[:1]
+        assert await memory.threads.infos(prefix="nf") == []
 
     async def test_lists_have_pages_and_a_search(self, memory: Memory) -> None:
         """Page follows page, each thread once; a search looks at names and at what was said, so many threads a page."""
@@ -158,7 +157,7 @@ class TestTranscript:
         async def pages(**asked: Any) -> list[list[str]]:
             listed, before = list[list[str]](), None
             while True:
-                page = await thread_page(memory.transcript, before=before, **asked)
+                page = await memory.threads.page(before=before, **asked)
                 listed.append([info.thread for info in page.rows])
                 if (before := page.next) is None:
                     return listed

@@ -88,6 +88,11 @@ def _observer_file(_: tuple[Path, ...], name: str) -> str:
     return next((path.with_suffix("").as_posix() for path in own), f"observers/{name}")
 
 
+def field_label(owner: str, name: str, lang: str) -> str:
+    """Return the label of a field in the form of a dialog or a tool; without one its name."""
+    return str(form_texts(owner, lang).get(name, {}).get("label", name))
+
+
 def fact_label(name: str, lang: str) -> str:
     """Return the label of a fact that an observer notes, from a dialog's `phrases.toml`, section `facts`."""
     dialogs = (path.parent.name for path in files(FALLBACK, "*/phrases.toml"))

@@ -16,7 +16,7 @@ from agents.memory.forgettings import NOT_ALL
 from agents.state import holder_of
 from agents.state.message_notes import FORGET
 from agents.toolkit.speaker import Speakers
-from prompts import form_texts, phrase, table, title_of
+from prompts import field_label, phrase, table, title_of
 
 EVERYTHING = "me"
 SETTINGS = ("zone", "language")
@@ -59,7 +59,8 @@ def worded(key: str, what: str, lang: str) -> str:
         return phrase(f"{key}_field", lang, field=phrase(f"setting_{what}", lang))
     if not field:
         return phrase(f"{key}_form", lang, title=title_of(dialog, lang))
-    return phrase(f"{key}_field", lang, field=_words_of(dialog, lang).get("label", {}).get(field) or _label(what, lang))
+    label = _words_of(dialog, lang).get("label", {}).get(field) or field_label(dialog, field, lang)
+    return phrase(f"{key}_field", lang, field=label)
 
 
 def _asked_for(text: str, lang: str, kinds: Sequence[str]) -> str | None:
@@ -87,7 +88,7 @@ def _wishes(what: str, lang: str) -> frozenset[tuple[str, ...]]:
     elif what in SETTINGS:
         phrases, names = [], words.phrases(f"forget.setting.{what}")
     elif field:
-        phrases, names = [], own.get("field", {}).get(field) or [_label(what, lang)]
+        phrases, names = [], own.get("field", {}).get(field) or [field_label(dialog, field, lang)]
     else:
         phrases, names = own.get("whole", []), [dialog.replace("_", " ")]
     verbs = [words.key(verb) for verb in words.phrases("forget.verbs")]
@@ -102,8 +103,3 @@ def _words_of(dialog: str, lang: str) -> Mapping[str, Any]:
     """Return people's words for the deletion of a form: phrases for all of it ("whole"), names of its fields."""
     words: Mapping[str, object] = table(f"{dialog}/phrases", lang).get("forget", {})
     return words
-
-
-def _label(what: str, lang: str) -> str:
-    dialog, _, field = what.partition(".")
-    return str(form_texts(dialog, lang).get(field, {}).get("label", field))

@@ -24,7 +24,7 @@ from agents.state.verdict import Kind, because
 from agents.toolkit.handover_tools import HAND_BACK
 from agents.toolkit.questions.form import EMPTY, missing, value_in_words
 from agents.toolkit.speaker import Speaker, Speakers
-from prompts import form_texts, phrase, title_of
+from prompts import field_label, form_texts, phrase, title_of
 
 LOG = logging.getLogger(__name__)
 MAX_HOPS = 3
@@ -161,12 +161,11 @@ def progress(dialog: Speaker, state: State) -> tuple[str, str]:
     """Return the values of a dialog's form, in words, and its next question (empty: none)."""
     if dialog.form is None:
         return "", ""
-    labels = form_texts(dialog.name, state["lang"])
-    form = form_of(state, dialog.name)
+    form, lang = form_of(state, dialog.name), state["lang"]
     given = {name: value for name, value in form.items() if value not in EMPTY}
-    values = [f"{labels.get(name, {}).get('label', name)}: {value_in_words(value)}" for name, value in given.items()]
+    values = [f"{field_label(dialog.name, name, lang)}: {value_in_words(value)}" for name, value in given.items()]
     gaps = missing(dialog.form, form)
-    question = labels.get(gaps[0], {}).get("question", "") if gaps else ""
+    question = form_texts(dialog.name, lang).get(gaps[0], {}).get("question", "") if gaps else ""
     return "; ".join(values), question
 
 

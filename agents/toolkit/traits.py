@@ -233,7 +233,7 @@ def with_traits(tool: BaseTool, stated: Traits) -> BaseTool:
 def traits_of(tool: BaseTool) -> Traits:
     """Return the traits of a tool; one that states none is a general one that only reads.
 
-    A class of tools that states none may reach out for all we know, so that it counts as `STRANGE`.
+    A class of tools that states none may reach out for all we know, so that it counts as `UNTRUSTED`.
     """
     unsaid = PLAIN if isinstance(tool, StructuredTool | Tool) else UNTRUSTED
     of_class: Traits = getattr(type(tool), _OF_CLASS, unsaid)

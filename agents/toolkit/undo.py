@@ -13,7 +13,7 @@ from agents.state.speaker_state import Json
 from agents.toolkit.context import Runtime
 from agents.toolkit.questions.form import value_in_words
 from agents.toolkit.traits import Items, traits
-from prompts import fact_label, form_texts, language, phrase
+from prompts import fact_label, field_label, language, phrase
 
 OUTCOMES = ("back", "gone", "changed", "stale")
 """A deleted item is back, an added item is gone. An item that others have changed since is stale, and stays."""
@@ -123,7 +123,7 @@ class FormValues(Items):
 
     def worded(self, value: Json, lang: str) -> str:
         """Return a field with its value."""
-        label = form_texts(value["speaker"], lang).get(value["field"], {}).get("label", value["field"])
+        label = field_label(value["speaker"], value["field"], lang)
         return phrase("undo_field", lang, label=label, value=value_in_words(value["value"]))
 
 

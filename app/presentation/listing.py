@@ -14,7 +14,7 @@ from agents.memory.notes import Note
 from agents.memory.thread_list import ThreadInfo
 from agents.state import SUPERVISOR
 from app.presentation.texts import one_line, say, with_list
-from prompts import form_texts, language, title_of
+from prompts import field_label, language, title_of
 
 if TYPE_CHECKING:
     from app.presentation.tool_card import ToolCard
@@ -215,8 +215,7 @@ def _nested(value: object) -> str:
 
 def labelled_values(form: Mapping[str, object], dialog: str, lang: str) -> list[str]:
     """Return the known values of a form, each behind its label."""
-    labels = form_texts(dialog, lang)
-    return [f"{labels.get(name, {}).get('label', name)} – {_fact(value)}" for name, value in form.items() if value]
+    return [f"{field_label(dialog, name, lang)} – {_fact(value)}" for name, value in form.items() if value]
 
 
 def _indented(lines: Iterable[str]) -> list[str]:

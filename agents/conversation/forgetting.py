@@ -5,7 +5,7 @@ The name of a deletion is "me" for all that is known of the user, a setting ("zo
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from agents.conversation.changes import Change
@@ -13,9 +13,10 @@ from agents.conversation.switch import answer
 from agents.events import Forgetting
 from agents.language.text.vocabulary import is_said, listening, vocabulary
 from agents.memory.forgettings import NOT_ALL
-from agents.state import holder_of
+from agents.state import State, form_of, holder_of, talk_of
 from agents.state.message_notes import FORGET
-from agents.toolkit.speaker import Speakers
+from agents.toolkit.questions.form import EMPTY
+from agents.toolkit.speaker import Speaker, Speakers
 from prompts import field_label, phrase, table, title_of
 
 EVERYTHING = "me"
@@ -36,9 +37,20 @@ def handle_deletion(change: Change, speakers: Speakers) -> bool:
             answer(change, phrase("forget_not", lang), holder_of(state), FORGET)
             return True
     if what := _asked_for(text, listening(text, lang), tuple(forgettable(speakers))):
+        dialog, _, field = what.partition(".")
+        if field and "form" in talk_of(state, dialog) and form_of(state, dialog).get(field) in EMPTY:
+            answer(change, worded("forget_no", what, lang), holder_of(state), FORGET)
+            return True
         answer(change, f"{worded('forget', what, lang)} {phrase('forget_sure', lang)}", holder_of(state), FORGET)
         change.put(forgetting=what)
     return what is not None
+
+
+def dialog_of(state: State, speakers: Speakers) -> Speaker | None:
+    """Return the dialog of whose form a message asks to delete a part or all."""
+    text = state["heard"]["text"] or ""
+    what = _asked_for(text, listening(text, state["lang"]), tuple(forgettable(speakers)))
+    return speakers.dialogs.get((what or "").partition(".")[0])
 
 
 def forgettable(speakers: Speakers) -> Iterator[str]:
@@ -63,7 +75,9 @@ def worded(key: str, what: str, lang: str) -> str:
     return phrase(f"{key}_field", lang, field=label)
 
 
-def _asked_for(text: str, lang: str, kinds: Sequence[str]) -> str | None:
+# The route asks this of a message twice.
+@lru_cache(maxsize=100)
+def _asked_for(text: str, lang: str, kinds: tuple[str, ...]) -> str | None:
     """Return the deletion that a text asks for, politely or not; None if it says anything else."""
     words = vocabulary(lang)
     key = words.key(text)

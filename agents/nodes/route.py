@@ -25,8 +25,9 @@ from agents.events import Guessed
 from agents.language.text.vocabulary import POLITE, listening, mentions, says, takes_leave, vocabulary
 from agents.nodes import ask
 from agents.nodes.shortcut import ShortcutNode
+from agents.nodes.speaker import with_form
 from agents.sources.attachments import has_words
-from agents.state import SUPERVISOR, State, holder_of
+from agents.state import SUPERVISOR, State, holder_of, talk_of
 from agents.state.history import MOST_MESSAGES
 from agents.state.lifetime import beginnings
 from agents.state.person import ASIDE, RESULT, is_foreign, is_own
@@ -81,6 +82,11 @@ class Router:
                 window = runtime.context.models.chain(name)[0].window
                 change.talk(name, messages=messages[surplus(messages, window) :], summary=talk.get("summary", ""))
         keep_up(change, self.speakers)
+        if dialog := forgetting.dialog_of(change.state, self.speakers):
+            # What its form does not have cannot be deleted.
+            talk = talk_of(await with_form(dialog, change.state, runtime), dialog.name)
+            if "form" in talk:
+                change.talk(dialog.name, form=talk["form"])
         self._decide(change, runtime.context)
         self._watch(change)
         update = change.emit(runtime)

@@ -130,7 +130,7 @@ class AgentNode:
         await context.stop_request.obey()
         if not context.spent.leaves(context.limits):
             return self._spent(state, runtime)
-        state = await self._with_form(state, runtime)
+        state = await with_form(self.speaker, state, runtime)
         waiting = bool(state.get("asked")) and state.get("verdict") is None
         views = waiting_views(state)
         # The view of a tool that answers by itself takes the place of the words.
@@ -316,14 +316,15 @@ class AgentNode:
         called = next(filter(None, (names_user(it, forms.get(it.name, {})) for it in speakers.remembered())), "")
         return replace(context, lines=lines, called=called)
 
-    async def _with_form(self, state: State, runtime: Runtime[Context]) -> State:
-        """Begin with the values of a remembered form from long-term memory; where others read along, with none."""
-        talk, is_shared = talk_of(state, self.speaker.name), runtime.context.is_shared
-        if not self.speaker.remember or "form" in talk or runtime.store is None or is_shared:
-            return state
-        item = await runtime.store.aget(namespace_of(runtime.context.user, "forms"), self.speaker.name)
-        form = item.value if item else {}
-        return {**state, "talks": {**state.get("talks", {}), self.speaker.name: {**talk, "form": form}}}
+
+async def with_form(dialog: Speaker, state: State, runtime: Runtime[Context]) -> State:
+    """Begin with the values of a remembered form from long-term memory; where others read along, with none."""
+    talk, is_shared = talk_of(state, dialog.name), runtime.context.is_shared
+    if not dialog.remember or "form" in talk or runtime.store is None or is_shared:
+        return state
+    item = await runtime.store.aget(namespace_of(runtime.context.user, "forms"), dialog.name)
+    form = item.value if item else {}
+    return {**state, "talks": {**state.get("talks", {}), dialog.name: {**talk, "form": form}}}
 
 
 def _named(message: AIMessage, state: State) -> AIMessage:

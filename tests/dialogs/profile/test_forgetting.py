@@ -144,3 +144,17 @@ async def test_a_profile_goes_from_a_group_in_which_somebody_else_wrote_last(cha
         await assistant.forgetting.form("ann", "profile", "experience")
         ann = await assistant.state("g", "ann") or {}
         assert not ann["forms"].get("profile", {}).get("experience")
+
+
+@pytest.mark.parametrize(
+    ("text", "lang"), [("delete the interests", "en"), ("удали мои интересы", "ru"), ("删除我的兴趣", "zh")]
+)
+async def test_what_is_not_noted_cannot_be_deleted(chat: Chat, text: str, lang: str) -> None:
+    """The user is told so and asked nothing, also in a thread that has not read the form yet; "yes" deletes nothing."""
+    chat.expects(supervisor=["Yes what?"])
+    async with chat.assistant() as assistant:
+        await give(assistant, "ann")
+    assert (await chat.says(text, lang=lang)).endswith(worded("forget_no", "profile.interests", lang))
+    assert (await chat.says("yes", lang=lang)).endswith("Yes what?")
+    async with chat.assistant() as assistant:
+        assert await kinds(assistant, "ann") == {"todos", "forms", "facts"}

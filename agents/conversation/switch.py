@@ -210,11 +210,17 @@ def corrected(change: Change, dialog: Speaker, speakers: Speakers) -> None:
     handover.hand_off_directly(change, dialog, loser=holder)
 
 
-def takes_up(dialog: Speaker, state: State, speakers: Speakers) -> bool:
-    """Tell whether a message plainly answers a paused dialog's question, and no newer one."""
-    scene, leading = (scene_of(speaker, state, speakers) for speaker in (dialog, speakers.supervisor))
+def may_take_up(dialog: Speaker, state: State, speakers: Speakers) -> bool:
+    """Tell whether the question of a paused dialog is the newest; a number is for who leads."""
+    leading = scene_of(speakers[holder_of(state)], state, speakers)
     is_newer = bool(leading.reply and asks(leading.reply) and state.get("offer") != dialog.name)
-    return bool(scene.reply and asks(scene.reply)) and not is_newer and fits(scene, dialog.form) is not None
+    return not is_newer and (not state.get("dialog") or NUMBER.fullmatch(leading.text.strip()) is None)
+
+
+def takes_up(dialog: Speaker, state: State, speakers: Speakers) -> bool:
+    """Tell whether a message plainly answers a paused dialog's question in words."""
+    scene = scene_of(dialog, state, speakers)
+    return bool(scene.reply and asks(scene.reply)) and fits(scene, dialog.form) is not None
 
 
 def go_on(change: Change, speakers: Speakers) -> None:

@@ -295,12 +295,18 @@ class Router:
 
     def _takes_up(self, change: Change, text: str, scene: Scene | None) -> bool:
         """A plain answer to the question of a paused dialog is for that dialog, unless there is a newer question."""
-        dialog = None if scene else self._paused(change.state)
-        if dialog is None or not switch.takes_up(dialog, change.state, self.speakers):
+        state, dialog = change.state, self._paused(change.state)
+        if dialog is None or not switch.may_take_up(dialog, state, self.speakers):
+            return False
+        choice = ask.choice_again(dialog.name, text, state)
+        if choice is None and not (scene is None and switch.takes_up(dialog, state, self.speakers)):
             return False
         change.decide("answer", "switch", because("answers_paused"), dialog.name)
+        handover.interrupt(change, self.speakers, dialog.name)
         handover.resume(change, dialog, silently=True)
         change.put(listener=dialog.name)
+        if choice:
+            ask.take_again(change, choice, self.speakers)
         return True
 
     def _asks_for(self, change: Change, text: str, scene: Scene | None) -> bool:

@@ -7,6 +7,8 @@ from langchain_core.messages import BaseMessage
 from langchain_core.messages.content import ImageContentBlock
 from typing_extensions import TypedDict, Unpack
 
+from agents.state.speaker_state import Pending
+
 Noted = TypeVar("Noted", bound=BaseMessage)
 LEFT = "left"
 """The trouble of a question that the user has not answered, since they said something else."""
@@ -129,6 +131,8 @@ class Notes(TypedDict, total=False):
     """On the result of a call that waited for the user: the question as they saw it."""
     filled: Mapping[str, Any]
     """On the result of a call whose form the user has left: the values that they had filled in."""
+    left_choice: Pending
+    """On the result of a call whose choice the user has left: the question."""
     left_out: str
     """On a reply with the text of a view in place of its own: the words of its model."""
     trouble: str

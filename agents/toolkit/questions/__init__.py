@@ -163,7 +163,7 @@ def read_answer(given: GivenAnswer) -> AnswerReading | None:
             return AnswerReading("runs", {**pending, "more": True})
         return None if is_agreed is None else AnswerReading("runs" if is_agreed else "declined", pending)
     if pending["options"] and not _is_review(pending):
-        return _choice(given)
+        return read_choice(pending, given.text, given.lang, is_sure=given.is_sure)
     if pending["kind"] == INTERRUPT:
         is_answer = given.text and (given.is_sure or is_said(NO, given.text) or not given.is_elsewhere())
         return _run_again(pending, given.text) if is_answer else None
@@ -181,17 +181,17 @@ def _run_again(pending: Pending, answer: str) -> AnswerReading:
     return AnswerReading("runs", {**pending, "answers": [*pending.get("answers", []), answer]})
 
 
-def _choice(given: GivenAnswer) -> AnswerReading | None:
+def read_choice(pending: Pending, text: str, lang: str, *, is_sure: bool = False) -> AnswerReading | None:
     """Read the choice of an option; for a number that no option has, the question is asked again."""
-    options = called(given.pending)
-    if not given.is_sure:
+    options = called(pending)
+    if not is_sure:
         # The user does not see an id that looks like a number; it could mislead.
         options = [{**option, "id": "" if option["id"].isdecimal() else option["id"]} for option in options]
-    place = chosen(given.text, options, given.lang)
+    place = chosen(text, options, lang)
     if place is None:
-        is_wrong = not given.is_sure and misses(given.text, options, given.lang)
-        return asked_again(given.pending, phrase("choice_which", given.lang, count=len(options))) if is_wrong else None
-    pending, value = given.pending, given.pending["options"][place]["value"]
+        is_wrong = not is_sure and misses(text, options, lang)
+        return asked_again(pending, phrase("choice_which", lang, count=len(options))) if is_wrong else None
+    value = pending["options"][place]["value"]
     return _run_again(pending, str(value)) if pending["kind"] == INTERRUPT else AnswerReading("given", pending, value)
 
 

@@ -19,6 +19,8 @@ CONFIRM = "confirm"
 """The kind of a yes-or-no question."""
 INTERRUPT = "interrupt"
 """The kind of a question by `interrupt()`: any words of the user are the answer."""
+SELECTOR = "selector"
+"""The kind of a question with options."""
 YES, NO = "yes", "no"
 AROUND = ("fillers", "thanks", "choosing", "pointing")
 """Lists of words that may stand behind a yes without a change of its meaning."""

@@ -297,6 +297,24 @@ async def test_a_plain_answer_is_taken_up_by_who_had_asked(chat: Chat) -> None:
     assert (await chat.state())["dialog"] == "profile"
 
 
+@pytest.mark.needs("player", "orders")
+@pytest.mark.parametrize(("text", "lang"), [("the boots", "en"), ("ботинки", "ru"), ("登山靴", "zh")])
+async def test_a_choice_is_taken_up_behind_another_wish(chat: Chat, text: str, lang: str) -> None:
+    """A film was put on in between and asks nothing: the paused dialog gets the choice that it had asked for."""
+    import_module("tests.dialogs.orders.files").fill_with_catalogue(chat.path)
+    chat.expects(supervisor=[Call("handle_orders", {"brief": "-"})], orders=[Call("choose_product"), "…"])
+    await chat.says("and here is something for the shop", lang=lang)
+    chat.expects(observer=["player"], player=[*FILM[:2], "It plays."])
+    await chat.says("and here is something to see", lang=lang, device="terminal")
+    chat.script.queues.clear()
+    chat.expects(orders=["Those it is."])
+    trace = await chat.says(text, lang=lang)
+    assert "answer (free): switch -> orders" in trace
+    assert 'orders.choose_product() = {"product_id":' in trace
+    assert trace.endswith("orders: Those it is.")
+    assert (await chat.state())["dialog"] == "orders"
+
+
 @pytest.mark.parametrize(
     ("text", "lang", "is_done"),
     [

@@ -159,7 +159,7 @@ class Settings(Extensions):
     turn_tokens: int = Field(default=500_000, ge=0)
     llm_prices: Annotated[dict[str, Price], NoDecode, written(_prices)] = Field(default_factory=dict)
     notes_per_day: int = Field(default=20, ge=0)
-    help_chain: HelpChain = ("documents", "pages")
+    help_chain: HelpChain = ("remembered", "documents", "pages")
     help_timeout: float = Field(default=10, gt=0, le=20)
 
     @model_validator(mode="after")

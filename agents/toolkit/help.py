@@ -40,6 +40,8 @@ class HelpRequest:
     key: str = ""
     user: str = ""
     """The user who asks; empty: the thread."""
+    is_shared: bool = False
+    """Whether others read the answer."""
     emit: Callable[[Event], None] = field(default=lambda _: None, compare=False, repr=False)
     """Takes the events of model calls for the answer."""
 

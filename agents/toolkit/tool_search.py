@@ -210,6 +210,6 @@ async def assistant_help(query: str, runtime: Runtime) -> str:
 
     query: the question, clear by itself.
     """
-    context = runtime.context
-    call, lang = runtime.tool_call_id or "", runtime.state["lang"]
-    return await context.help.ask(HelpRequest(query, lang, context.thread, call, context.user, emitter(runtime)))
+    context, call, lang = runtime.context, runtime.tool_call_id or "", runtime.state["lang"]
+    about = HelpRequest(query, lang, context.thread, call, context.user, context.is_shared, emitter(runtime))
+    return await context.help.ask(about)

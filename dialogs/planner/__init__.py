@@ -1,5 +1,6 @@
 """The user's to-dos, notes, reminders, alarms and timers."""
 
+from agents.memory import Memory
 from dialogs import Dialog
 from dialogs.planner.commands import export, forget, greeting, today
 from dialogs.planner.store import TABLES, open_services
@@ -38,4 +39,5 @@ dialog = Dialog(
     greeting=greeting,
     forget=forget,
     export=export,
+    help={notes.NoteLink.name: lambda services: notes.NoteLink(services.get(Memory))},
 )

@@ -184,7 +184,9 @@ class Filler:
         # A reminder is no to-do, but the word "reminders" may well be searched for.
         kinds = (*OPEN, *IDENTIFIERS, *REFERRING) if self.now.writes(self.tool) else IDENTIFIERS
         is_it = parameter.kind in REFERRING and lists.pointed(self.now, self.tool, {parameter.name: raw})
-        return parameter.kind in kinds and not is_it and values.vague(raw, self.now.words)
+        # Of all orders the user chooses one.
+        is_all = parameter.kind in IDENTIFIERS and values.is_all(raw, self.now.words)
+        return parameter.kind in kinds and not is_it and (is_all or values.vague(raw, self.now.words))
 
     def _numbers(self, raw: str) -> list[int]:
         """Return the numbers of the entries of the tool's list that the words name."""
@@ -254,6 +256,9 @@ def understand(now: Situation) -> Plan:
             try:
                 _follow(now, plan, match)
             except NeedsCall as needed:
+                if not needed.call and (help := _help_with(now, match.text)):
+                    plan.calls.append(help)
+                    continue
                 failed = [it for it in now.results if it.failed and it.call.name.startswith(LOOKUPS)]
                 if len(now.wishes) == 1 or not failed or needed.call not in (None, *(it.call for it in failed)):
                     raise
@@ -265,11 +270,19 @@ def understand(now: Situation) -> Plan:
         # An answer about the user's own wish is certain; a form's question was not the user's idea.
         plan.unsure = bool(plan.calls) and now.asked.kind in OPEN and now.asked.tool == FILL_FORM
     elif HELP in now.tools and now.words.asks(now.heard):
-        call = PlannedCall(SEARCH, {"queries": [now.heard[:200]]}) if SEARCH in now.tools else None
-        plan.calls.append(call or PlannedCall(HELP, {"query": now.heard}))
+        may_search = SEARCH in now.tools and not now.is_disputed and not any(it.failed for it in now.results)
+        search = PlannedCall(SEARCH, {"queries": [now.heard[:200]]})
+        plan.calls.append(search if may_search else PlannedCall(HELP, {"query": now.heard}))
     elif (correction := corrected(heard := plain(now.heard), now.words.lang)) != heard:
         _correct(now, plan, correction)
     return plan
+
+
+def _help_with(now: Situation, text: str) -> PlannedCall | None:
+    """Return the call for help with a question whose look-up has found nothing; None if help knows nothing either."""
+    is_vain = any((it.failed and not it.declined) or it.text == "[]" for it in now.results)
+    is_helped = HELP in now.tools and now.words.asks(text) and is_vain and not now.is_unknown
+    return PlannedCall(HELP, {"query": text}) if is_helped else None
 
 
 def _correct(now: Situation, plan: Plan, correction: str) -> None:

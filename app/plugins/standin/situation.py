@@ -13,7 +13,7 @@ from agents.state.message_notes import LEFT, Facts, Helper, notes_of
 from app.plugins.standin.patterns import Match, Phrasebook, PhraseSource, phrasebook
 from app.plugins.standin.values import Parameter, parameters, thing
 from app.plugins.standin.vocabulary import StandinVocabulary, asking, vocabulary
-from prompts import FALLBACK, edition, form_texts
+from prompts import FALLBACK, edition, form_texts, phrase
 
 FILL_FORM, HAND_BACK, HELP, SEARCH = "fill_form", "hand_back", "assistant_help", "search"
 PROTOCOL = frozenset({HAND_BACK, HELP, "undo_last", "search_history"})
@@ -151,6 +151,11 @@ class Situation:
         return tool == FILL_FORM or "writes" not in self.facts or tool in self.facts["writes"]
 
     @property
+    def is_unknown(self) -> bool:
+        """Whether help was asked in this turn, and knew nothing."""
+        return any(it.call.name == HELP and it.text == phrase("help_unknown", self.lang) for it in self.results)
+
+    @property
     def has_written(self) -> bool:
         """Whether the turn has called a tool that writes."""
         return any(self.writes(it.call.name) for it in self.results)
@@ -172,15 +177,25 @@ class Situation:
         return next((thing(it) for it in reversed(names) if thing(it) in listed), "")
 
     @cached_property
+    def examples(self) -> tuple[Match, ...]:
+        """Return the examples that the message says, no matter who is to hear them."""
+        return self.phrases.wishes(self.heard, self.tools, self.facts.get("active", ()))
+
+    @property
+    def is_disputed(self) -> bool:
+        """Whether any words fill another dialog's example of a question, while a dialog that searches may know more."""
+        is_question = self.own is not None and SEARCH in self.own["tools"] and self.words.asks(self.heard)
+        return is_question and not self.is_unknown and any(it.pattern.owner and it.is_open for it in self.examples)
+
+    @cached_property
     def wishes(self) -> tuple[Match, ...]:
         """Return the user's wishes, as matches with examples."""
-        active = self.facts.get("active", ())
-        wishes = self.phrases.wishes(self.heard, self.tools, active)
+        active, wishes = self.facts.get("active", ()), self.examples
         # "Delete it" names no subject, and reaches no other dialog; "pause" reaches a film that plays. "No, at nine"
         # is for what was last done, and not for what was done before a question.
         is_correction = self.words.behind(self.heard, "correcting") is not None
         telling = {it.pattern.owner for it in wishes if not it.pattern.is_weak}
-        if self.left and is_correction and all(it.pattern.is_weak for it in wishes):
+        if self.is_disputed or (self.left and is_correction and all(it.pattern.is_weak for it in wishes)):
             return ()
         is_bound = self.own or is_correction
         return () if is_bound and any(it.pattern.owner not in {"", *active, *telling} for it in wishes) else wishes

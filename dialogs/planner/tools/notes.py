@@ -1,13 +1,19 @@
 """Notes: texts that the user asked to remember ("my car is on level 3"), and reads again on request."""
 
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from langchain_core.tools import tool
 
 from agents.language.schedule.wording import worded_instant
+from agents.language.text.vocabulary import listening, vocabulary
+from agents.memory import Memory
 from agents.state.speaker_state import Json
 from agents.toolkit import Runtime, traits
 from agents.toolkit.context import present, zone_of
+from agents.toolkit.help import HelpRequest
+from dialogs.planner.agenda import stored_todos
+from dialogs.planner.records import OTHERS
 from dialogs.planner.tools.kept_lists import Numbers, StoredList, Text, asks, closest, told, worded_as
 from dialogs.planner.wording import said
 
@@ -28,6 +34,36 @@ class NotesOfUser(StoredList):
 
 
 NOTES = NotesOfUser()
+
+
+@dataclass
+class NoteLink:
+    """The link `remembered` of HELP_CHAIN: look a question up in what the user asked to remember."""
+
+    memory: Memory
+    is_foreign: bool = False
+    """Whether a note that others may have written has answered."""
+    name = "remembered"
+    reaches_out = False
+
+    async def answer(self, question: HelpRequest) -> str | None:
+        """Return the notes with most of the question's words, at least half; None where others read along."""
+        if question.is_shared:
+            return None
+        lang, sought = question.lang, _telling(question.text, question.lang)
+        items = await stored_todos(self.memory.store, question.user or question.thread, NOTES.name)
+        shared = {item: len(sought & _telling(item.value["text"], lang)) for item in items}
+        most = max(1, len(sought) / 2, *shared.values())
+        found = [item.value for item in items if shared[item] == most]
+        self.is_foreign |= any(values.get("origin") == OTHERS for values in found)
+        now = datetime.fromtimestamp(int(self.memory.now()), UTC)
+        words = "; ".join(NOTES.words(values, lang, now) for values in found)
+        return said("notes_found", lang, items=words) if words else None
+
+
+def _telling(text: str, lang: str) -> set[str]:
+    words = vocabulary(listening(text, lang))
+    return {*words.stems(text)} - words.stop - words.listed("question")
 
 
 @traits(always=True, effect="write", repeatable=True, volatile=True, undo=NOTES)

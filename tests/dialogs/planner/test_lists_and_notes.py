@@ -1,5 +1,7 @@
 """Lists by name, notes, and single times of a repetition, whatever model calls the tools."""
 
+import pytest
+
 from agents.events import Interrupt
 from app.assistant import Turn
 from app.testing import Chat
@@ -57,6 +59,24 @@ async def test_a_note_is_found_by_one_character(friday: Chat) -> None:
     [_, found, other] = await answers(friday, [keep, find, Call("find_notes", {"about": "灯"})], lang="zh")
     assert "我的车停在三楼" in found
     assert "我的车停在三楼" not in other
+
+
+@pytest.mark.parametrize(
+    ("note", "question", "lang"),
+    [
+        ("my car is on level 3", "where is my car", "en"),
+        ("машина стоит на третьем этаже", "где моя машина", "ru"),
+        ("我的车停在三楼", "我的车在哪里", "zh"),
+    ],
+)
+async def test_a_note_is_found_by_whoever_asks_help(friday: Chat, note: str, question: str, lang: str) -> None:
+    """The planner need not lead. Where others read along the note is not told."""
+    await answers(friday, [Call("keep_note", {"note": note})], lang=lang)
+    for thread, is_told in (("another", True), ("group", False)):
+        friday.expects(supervisor=["Hello.", Call("assistant_help", {"query": question}), "There."])
+        await friday.says("hello to you all", thread=thread, user="ann" if is_told else "bob", lang=lang)
+        trace = await friday.says(question, thread=thread, user="ann", lang=lang)
+        assert (note in trace) == is_told
 
 
 async def test_one_time_of_a_repetition_is_put_off(friday: Chat) -> None:

@@ -24,7 +24,8 @@ ELAPSED = ("seconds", "minutes", "hours")
 def worded(moment: Moment, lang: str, now: datetime | None = None) -> str:
     """Return a moment and its repetition in words; without `now` with its date."""
     if moment.repeat is None:
-        return worded_instant(moment.at, lang, now)
+        # A timer that was set in this second.
+        return worded_instant(moment.at, lang, now, is_new=now is not None and moment.begun == now)
     key, rule = _rule(moment.repeat, lang)
     is_next = now is None or moment.at <= replace(moment.repeat, skipped=frozenset()).following(now)
     if key in ("days", "weeks", "workdays") and is_next:

@@ -13,16 +13,23 @@ NEAR = 6  # The number of coming days for which the weekday is name enough.
 LENGTHS = (("days_of", 86_400), ("hours_of", HOUR), ("minutes_of", 60), ("seconds_of", 1))
 
 
-def worded_instant(at: datetime, lang: str, now: datetime | None = None) -> str:
-    """Return an instant in words, as seen from `now`: within the hour, by its day, or with its date."""
+def worded_instant(at: datetime, lang: str, now: datetime | None = None, *, is_new: bool = False) -> str:
+    """Return an instant in words, as seen from `now`: within the hour, by its day, or with its date.
+
+    Just when it is set (`is_new`), the seconds of its length are told.
+    """
     if now is not None and 0 < (left := ceil((at - now).total_seconds())) < HOUR:
-        return _say("soon", lang, span=length(left, lang), time=clock(at, lang, seconds=left < SECONDS_COUNT))
+        is_exact = left < SECONDS_COUNT or (is_new and left % 60 > 0)
+        return _say("soon", lang, span=length(left, lang, exact=is_exact), time=clock(at, lang, seconds=is_exact))
     return _say("day_clock", lang, day=_day(at, lang, now), time=clock(at, lang))
 
 
-def length(seconds: int, lang: str) -> str:
-    """Return a length of time in its two largest units: "1 hour 20 minutes"; from two minutes on without seconds."""
-    if SECONDS_COUNT <= seconds < HOUR:
+def length(seconds: int, lang: str, *, exact: bool = False) -> str:
+    """Return a length of time in its two largest units: "1 hour 20 minutes".
+
+    From two minutes on it has no seconds, unless it is to be `exact`.
+    """
+    if SECONDS_COUNT <= seconds < HOUR and not exact:
         seconds = -(-seconds // 60) * 60
     parts: list[str] = []
     for key, unit in LENGTHS:

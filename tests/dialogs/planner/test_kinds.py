@@ -59,6 +59,19 @@ async def test_each_has_its_kind(friday: Chat, args: dict[str, str], kind: str) 
     assert [entry.split()[0] for entry in await kept(friday)] == [kind]
 
 
+@pytest.mark.parametrize(
+    ("when", "lang", "told"),
+    [
+        ("5 minutes 30 seconds", "en", "in 5 minutes 30 seconds"),
+        ("5 минут 30 секунд", "ru", "через 5 минут 30 секунд"),
+        ("5分30秒", "zh", "5 分钟 30 秒后"),
+    ],
+)
+async def test_a_timer_is_told_to_the_second_when_it_is_set(friday: Chat, when: str, lang: str, told: str) -> None:
+    """The user sees that the whole length was heard."""
+    assert told in (await answers(friday, [Call("add_reminder", {"when": when, "kind": "timer"})], lang=lang))[0]
+
+
 async def test_stopping_a_timer_touches_nothing_else(friday: Chat) -> None:
     """An alarm has no text either, and a timer may have one; each is stopped by its own kind alone."""
     said = await answers(friday, [ALARM, MUM, PASTA], [Call("stop_timer"), Call("stop_timer", {"which": "timer"})])

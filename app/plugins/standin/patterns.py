@@ -182,11 +182,15 @@ class Match:
     def _is_typed(self, slot: str) -> bool:
         return slot == WHEN or bool(_choices(self.pattern.tool, slot, self.pattern.lang))
 
-    def rank(self, own: Collection[str], active: Collection[str]) -> tuple[int, bool, bool, bool, int]:
-        """Return the rank: by fixed words and typed values, then by owner: none, one of `active`, or `own` tools."""
+    def rank(self, own: Collection[str], active: Collection[str]) -> tuple[int, bool, bool, bool, bool, int]:
+        """Return the rank: by fixed words and typed values, then by owner: none, one of `active`, or `own` tools.
+
+        Then an order that begins with its verb goes first.
+        """
         pattern, typed = self.pattern, sum(self._is_typed(slot) for slot in self.slots)
         size = sum(len(value) for slot, value in self.slots.items() if slot != WHEN)
-        return len(pattern.fixed) + typed, not pattern.owner, pattern.owner in active, pattern.tool in own, -size
+        by_owner = not pattern.owner, pattern.owner in active, pattern.tool in own
+        return len(pattern.fixed) + typed, *by_owner, not pattern.parts[0][0], -size
 
 
 @lru_cache(maxsize=10_000)

@@ -184,9 +184,7 @@ class Filler:
         # A reminder is no to-do, but the word "reminders" may well be searched for.
         kinds = (*OPEN, *IDENTIFIERS, *REFERRING) if self.now.writes(self.tool) else IDENTIFIERS
         is_it = parameter.kind in REFERRING and lists.pointed(self.now, self.tool, {parameter.name: raw})
-        # Of all orders the user chooses one.
-        is_all = parameter.kind in IDENTIFIERS and values.is_all(raw, self.now.words)
-        return parameter.kind in kinds and not is_it and (is_all or values.vague(raw, self.now.words))
+        return parameter.kind in kinds and not is_it and values.vague(raw, self.now.words)
 
     def _numbers(self, raw: str) -> list[int]:
         """Return the numbers of the entries of the tool's list that the words name."""

@@ -13,6 +13,7 @@ from app.testing import Chat
 from app.testing.script import Call, Line
 from dialogs.orders.store import SERVE, Shop
 from dialogs.orders.tools.price_watches import tell_watchers
+from dialogs.orders.wording import is_called
 from tests.dialogs.orders.files import digest, fill_with_catalogue, writes
 
 BEGIN: list[Line] = [Call("handle_orders", {"brief": "orders"})]
@@ -88,6 +89,14 @@ async def test_a_name_that_fits_nothing_is_answered_with_what_there_is(chat: Cha
     assert payment.startswith("Nothing here is called “the card I paid with”. There is: ")
     assert "gift card" in payment
     assert "Water Bottle, 0.5 l, blue" in item
+
+
+@pytest.mark.parametrize(
+    ("words", "label", "lang"), [("靴子", "登山靴, 棕色", "zh"), ("the boots", "Hiking Boots, brown", "en")]
+)
+def test_a_thing_is_called_by_a_part_of_its_name(words: str, label: str, lang: str) -> None:
+    """The ending of a noun tells nothing apart."""
+    assert is_called(words, (label,), lang)
 
 
 async def test_a_no_leaves_the_order(chat: Chat, ann: Ann) -> None:

@@ -48,6 +48,11 @@ AT_ONCE = [
     ("zh", ("下午3点提醒我喂猫", "不是，是周一"), ["reminder + 喂猫 @ 2026-11-23 15:00"]),
     ("zh", ("每天晚上10点提醒我关门", "不要再提醒我关门了", "9点"), []),
     ("en", ("remind me every day at 9 pm to lock up", "stop reminding me to lock up"), []),
+    (
+        "en",
+        ("remind me every day at 9 pm to lock up", "skip today's lock up"),
+        ["reminder + lock up @ 2026-11-21 21:00 and again"],
+    ),
     ("zh", ("把茶加到我的清单，9点提醒我喝茶",), ["to-do + 茶", "reminder + 喝茶 @ 2026-11-21 09:00"]),
     ("en", ("wait, add tea to my list",), ["to-do + tea"]),
     (
@@ -399,6 +404,7 @@ async def test_a_time_that_is_asked_for_is_answered_by_a_time(tmp_path: Path) ->
         ("en", ("play Metropolis", "add tea to my list", "stop it"), "⏹ nothing plays"),
         ("ru", ("включи Метрополис", "добавь чай в список", "стоп"), "⏹ ничего не идёт"),
         ("en", ("add tea to my list", "pause"), "I did not understand"),
+        ("ru", ("добавь чай в список", "включи мультик"), "Что именно?"),
         ("en", ("set an alarm for 6 pm", "turn it off"), "Stopped: 1. alarm"),
         ("ru", ("поставь будильник на 18:00", "выключи его"), "Остановлено: 1. будильник"),
         ("ru", ("поставь будильник на 18:00", "выключи"), "Остановлено: 1. будильник"),

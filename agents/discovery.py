@@ -6,13 +6,15 @@ import pkgutil
 import sys
 import sysconfig
 import traceback
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 import prompts
 from agents.errors import ContractError, DialogSupervisorError
@@ -74,19 +76,22 @@ def load(module: str) -> ModuleType:
 
 
 def _mistyped(definition: object) -> str:
-    """Return the fault of a field whose default tells its type; a text would be read as a list of letters."""
-    for each in fields(definition) if is_dataclass(definition) else ():
-        value, default = getattr(definition, each.name), each.default
-        is_function = "Callable[" in str(each.type) or str(each.type).startswith("Around")
-        if isinstance(default, tuple) and (isinstance(value, str) or not isinstance(value, Sequence | Callable)):
-            return f"{each.name} must be a list, found {value!r}"
-        if is_function and isinstance(value, Mapping):
-            value = next((it for it in value.values() if not callable(it)), None)
-        if is_function and value is not None and not callable(value) and not isinstance(default, tuple):
-            return f"{each.name} must be a function, found {value!r}"
-        if isinstance(default, int) and not isinstance(value, type(default)):
-            return f"{each.name} must be of type {type(default).__name__}, found {value!r}"
+    """Return the first fault of a definition's fields, by their declared types; empty without one."""
+    kind: Any = type(definition)
+    try:
+        _model_of(kind).model_validate(vars(definition))
+    except ValidationError as wrong:
+        fault = wrong.errors()[0]
+        return f"{fault['loc'][0]}: {fault['msg']}, found {fault['input']!r}"
     return ""
+
+
+@cache
+def _model_of(kind: type[Any]) -> type[BaseModel]:
+    """Return the model that checks the fields of a dataclass; a value that is an instance of a class is not read."""
+    hints, config = get_type_hints(kind), ConfigDict(arbitrary_types_allowed=True, strict=True)
+    declared: dict[str, Any] = {each.name: (hints[each.name], ...) for each in fields(kind)}
+    return create_model(kind.__name__, __config__=config, **declared)
 
 
 @contextmanager

@@ -6,37 +6,31 @@ its settings are explained in `.env.example` of its folder. PLUGINS names the pl
 with a speaker, in `dialogs/`.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import typer
+from langchain_core.language_models import BaseChatModel
+from langchain_core.tools import BaseTool
 from pydantic_settings import BaseSettings
 
+from agents.conversation.changes import Update
 from agents.errors import ConfigError, ContractError
-
-if TYPE_CHECKING:
-    # A declaration names these, and a command that does not use them imports none of them.
-    from langchain_core.language_models import BaseChatModel
-    from langchain_core.tools import BaseTool
-
-    from agents.conversation.changes import Update
-    from agents.events import Event
-    from agents.language.identifiers import Schema
-    from agents.memory.backend import Backend
-    from agents.memory.connection import Tables
-    from agents.memory.inbox import InboxEntry
-    from agents.memory.notices import NoticeSource
-    from agents.models import AroundModelCall
-    from agents.toolkit.call import AroundToolCall
-    from agents.toolkit.commands import SetupStep, SlashCommand
-    from agents.toolkit.context import Context
-    from agents.toolkit.help import HelpLink
-    from agents.toolkit.services import Services
-    from agents.toolkit.speaker import AgentGraphs, Speakers
+from agents.events import Event
+from agents.language.identifiers import Schema
+from agents.memory.backend import Backend
+from agents.memory.connection import Tables
+from agents.memory.inbox import InboxEntry
+from agents.memory.notices import NoticeSource
+from agents.models import AroundModelCall
+from agents.toolkit.call import AroundToolCall
+from agents.toolkit.commands import SetupStep, SlashCommand
+from agents.toolkit.context import Context
+from agents.toolkit.help import HelpLink
+from agents.toolkit.services import Services
+from agents.toolkit.speaker import AgentGraphs, Speakers
 
 
 @dataclass(frozen=True)
@@ -71,14 +65,14 @@ class TurnRequest:
     failure: Exception | None = None
 
 
-Events = AsyncGenerator["Event", None]
+Events = AsyncGenerator[Event, None]
 PlayTurn = Callable[[TurnRequest], Events]
 AroundTurn = Callable[[TurnRequest, PlayTurn], Events]
 """Yields the events of a turn. Without a call of the second argument, the messages that it yields are the answer."""
 
 
 Report = Callable[[ConfigError], None]
-OpenTools = Callable[["Speakers", Report, Report], AbstractAsyncContextManager["Speakers"]]
+OpenTools = Callable[[Speakers, Report, Report], AbstractAsyncContextManager[Speakers]]
 """Yields the speakers with more tools, which work during the block. The first report is for a server that is away, the
 second for a tool that no model can be shown; unless a report raises, the other tools are there."""
 
@@ -100,7 +94,7 @@ class Plugin:
     """Tools of every speaker that is no agent graph, or a function of its settings that returns them."""
     served_tools: Callable[[Any], OpenTools | None] | None = None
     """Returns the opener of tools on servers, from its settings; None if they name no server."""
-    dialogs: Callable[[Any, Speakers, Collection[str]], Mapping[str, Plugin]] | None = None
+    dialogs: Callable[[Any, Speakers, Collection[str]], Mapping[str, "Plugin"]] | None = None
     """Returns more dialogs, by name, from its settings, the speakers and the names of all observers."""
     observers: Sequence[str] = ()
     """The observers that watch every dialog, by name; its own are in `observers/` of its folder."""

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BeforeValidator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -17,8 +17,10 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 import prompts
 from agents.discovery import ROOT, load_each
 from agents.errors import ConfigError
-from agents.plugin import Plugin
 from app.process.extras import install_command
+
+if TYPE_CHECKING:
+    from agents.plugin import Plugin
 
 GROUP = "dialog_supervisor.dialogs"
 """The entry points of installed packages with such a folder; each names its package."""
@@ -67,7 +69,7 @@ def plugin_names(roots: Iterable[Path]) -> list[str]:
     return [*shipped("plugins"), *(name for root in roots for name in _names(root, "plugins"))]
 
 
-def plugins() -> dict[str, Plugin]:
+def plugins() -> dict[str, "Plugin"]:
     """Load every plug-in that is on and has its packages, by name: shipped, of EXTENSIONS, and of installed packages.
 
     Raises:
@@ -86,11 +88,13 @@ def module_of(name: str) -> str:
     return next((module for module in (f"{PLUGINS}.{name}", f"dialogs.{name}") if module in sys.modules), "")
 
 
-def _loaded() -> dict[str, Plugin]:
-    return load_each(PLUGINS, importlib.import_module(PLUGINS).__path__, Plugin, prompts.OFF)
+def _loaded() -> dict[str, "Plugin"]:
+    # A command that reads rows alone imports nothing of what plug-ins may declare.
+    kind: type[Plugin] = importlib.import_module("agents.plugin").Plugin
+    return load_each(PLUGINS, importlib.import_module(PLUGINS).__path__, kind, prompts.OFF)
 
 
-def lacking(plugin: Plugin) -> str:
+def lacking(plugin: "Plugin") -> str:
     """Return the command that installs the packages that a plug-in lacks; empty if it has them."""
     return "" if all(map(_is_there, plugin.packages)) else install_command(plugin.extra)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from inspect import getclosurevars, isfunction, signature
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from langchain_core.tools import BaseTool
 from langgraph.graph.state import CompiledStateGraph
@@ -26,8 +26,7 @@ from agents.errors import ContractError
 from agents.models.factory import DEFAULT, FALLBACK, OBSERVER, Parameters
 from agents.plugin import Plugin
 from agents.state import SUPERVISOR
-from agents.state.message_notes import Forwarding
-from agents.toolkit.speaker import Resume, Speaker
+from agents.toolkit.speaker import Speaker
 from agents.toolkit.traits import Traits, traits_of
 from prompts import variables
 
@@ -63,10 +62,6 @@ class Dialog(Speaker, Plugin):
             raise ContractError(f"Dialog.tool must be a plain name like 'return_an_order', found {self.tool!r}")
         if not self.description.startswith("Used for "):
             raise ContractError(f"Dialog.description must begin with 'Used for ', found {self.description!r}")
-        if self.resume not in get_args(Resume):
-            raise ContractError(f"Dialog.resume must be one of {get_args(Resume)}, found {self.resume!r}")
-        if self.forwarding not in (None, *get_args(Forwarding)):
-            raise ContractError(f"Dialog.forwarding must be one of {get_args(Forwarding)}, found {self.forwarding!r}")
         if fault := self.agent and _misfit(self.agent):
             raise ContractError(f"Dialog.agent {fault} (docs/langgraph-agents.md)")
         others = [tool for tool in self.tools if not isinstance(tool, BaseTool)]

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from agents.language.schedule import Moment, Repeat, calendar, later, on_the_clock
 from agents.language.schedule.grammar import UNITS, Amount, Pieces, only_pieces, read, words
 from agents.language.schedule.parser import EARLY, NOON, amount_of, meant, moment
-from dialogs.planner.series import at_time, by_rule, in_zone, on_monthday, on_weekday
+from dialogs.planner.series import at_time, by_days, by_rule, in_zone, on_monthday, on_weekday
 
 MORNING, EVENING = range(6, NOON), 18
 
@@ -140,6 +140,8 @@ def _shifted(amount: Amount, former: Moment, now: datetime, zone: ZoneInfo) -> M
         return replace(former, at=at) if at > now.astimezone(UTC) else None
     if former.repeat.is_elapsed:
         return Moment(at, Repeat(former.repeat.rule, at))
+    if amount.days and not (amount.months or amount.seconds):
+        return by_days(former, amount.days, now)
     start = former.repeat.start.replace(tzinfo=None) + timedelta(seconds=amount.seconds)
     if amount.months or amount.days or start.date() != former.repeat.start.date():
         # Its rule names days. A time on the next day would belong to other days.

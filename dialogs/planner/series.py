@@ -64,6 +64,25 @@ def in_zone(former: Moment, zone: ZoneInfo, now: datetime) -> Moment:
     return _resumed(replace(repeat, start=repeat.start.replace(tzinfo=zone, fold=0)), former, now)
 
 
+def by_days(former: Moment, days: int, now: datetime) -> Moment | None:
+    """Return a repetition of days or weeks that comes so many days later, its end and its exceptions with it.
+
+    None where that is the same series, or where no rule says so. Raises OverflowError: it does not come again.
+    """
+    repeat = _repeat(former)
+    parts, names, last = repeat.parts, repeat.parts.get("BYDAY", ""), _last_day(repeat)
+    length = {"DAILY": 1, "WEEKLY": 7}.get(parts["FREQ"], 0) * int(parts.get("INTERVAL", "1"))
+    is_single = length <= 7 or "," not in names
+    if not length or days % length == 0 or (parts["FREQ"] == "DAILY" and names) or not is_single:
+        return None
+    moved = [WEEKDAYS[(WEEKDAYS.index(name) + days) % 7] for name in names.split(",") if name]
+    rule = ";".join(f"{name}={','.join(moved) if name == 'BYDAY' else value}" for name, value in parts.items())
+    skipped = frozenset(f"{datetime.fromisoformat(key) + days * DAY:{DAY_FORMAT}}" for key in repeat.skipped)
+    later = Repeat(rule, repeat.start + days * DAY, skipped)
+    later = replace(later, rule=_with_end(later, last + days * DAY if last else None))
+    return _resumed(later, former, now, days * DAY)
+
+
 def by_rule(former: Moment, new: Moment, now: datetime) -> Moment:
     """Return a repetition by the rule of `new`, with the end and the exceptions of the former one.
 
@@ -92,9 +111,9 @@ def _repeat(moment: Moment) -> Repeat:
     return moment.repeat
 
 
-def _resumed(repeat: Repeat, former: Moment, now: datetime) -> Moment:
-    """Return the moment of a repetition on the same days; the next occurrence keeps its day, unless that is past."""
-    day = datetime.fromisoformat(_repeat(former).key_of(former.at))
+def _resumed(repeat: Repeat, former: Moment, now: datetime, later: timedelta = timedelta()) -> Moment:
+    """Return the moment of a repetition on the same days, or `later`; the next one keeps its day, unless it is past."""
+    day = datetime.fromisoformat(_repeat(former).key_of(former.at)) + later
     begin = on_the_clock(day, zone_of(repeat.start)).astimezone(UTC)
     return Moment(repeat.following(max(now.astimezone(UTC), begin - timedelta(seconds=1))), repeat)
 

@@ -103,16 +103,26 @@ async def test_all_times_of_a_repetition_are_moved(friday: Chat) -> None:
     ]
 
 
-async def test_the_user_is_asked_which_times_are_meant(friday: Chat) -> None:
-    """Another time of day may be meant for one time or for all; nothing is written before the answer."""
-    await answers(friday, [PILLS], [Call("list_todos")])
-    friday.expects(planner=[Call("change_reminder", {"number": 1, "when": "at 9"}), "Done."], observer=["stay"])
+@pytest.mark.parametrize(
+    ("day", "when", "upcoming", "moved"),
+    [
+        ("day", "at 9", "Saturday, 21 November", "every day at 9 am"),
+        ("Monday", "two days later", "Monday, 23 November", "every Wednesday at 8 am"),
+    ],
+)
+async def test_the_user_is_asked_which_times_are_meant(
+    friday: Chat, day: str, when: str, upcoming: str, moved: str
+) -> None:
+    """Another time or day may be meant for one time or for all; nothing is written before the answer."""
+    pills = Call("add_reminder", {"when": f"every {day} at 8", "text": "pills"})
+    await answers(friday, [pills], [Call("list_todos")])
+    friday.expects(planner=[Call("change_reminder", {"number": 1, "when": when}), "Done."], observer=["stay"])
     async with friday.assistant() as assistant:
-        turn = Turn(thread="ann", text="The pills at 9, please", lang="en")
+        turn = Turn(thread="ann", text=f"The pills {when}, please", lang="en")
         events = [event async for event in assistant.play(turn)]
     [asked] = [event for event in events if isinstance(event, Interrupt)]
-    assert asked.prompt == "This one (on Saturday, 21 November at 8 am), or all of them?"
-    assert "Set: 1. pills: every day at 9 am." in await friday.says("all of them")
+    assert asked.prompt == f"This one (on {upcoming} at 8 am), or all of them?"
+    assert f"Set: 1. pills: {moved}." in await friday.says("all of them")
 
 
 async def test_a_time_is_skipped_and_a_reminder_ticked_off(friday: Chat) -> None:

@@ -105,6 +105,17 @@ class Expected:
         self.skipped = {day + days for day in self.skipped}
         self.since = LONG_AGO
 
+    def by_days(self, days: int, place: datetime) -> None:
+        """Move all that comes, and the end."""
+        rule, ended, until = self.rule.partition("UNTIL=")
+        moved = [WEEKDAYS[(place + days) % 7] for place, name in enumerate(WEEKDAYS) if f"BYDAY={name}" in rule]
+        if moved:
+            rule = f"{rule.partition('BYDAY=')[0]}BYDAY={moved[0]}{rule.partition('BYDAY=')[2][2:]}"
+        ending = f"{datetime.fromisoformat(until) + timedelta(days=days):%Y%m%dT%H%M%S}" if ended else ""
+        self.rule, self.start = f"{rule}{ended}{ending}", self.start + timedelta(days=days)
+        self.skipped = {day + timedelta(days=days) for day in self.skipped}
+        self.since = place + timedelta(days=days)
+
 
 def begun(said: str, now: datetime, zone: ZoneInfo) -> Moment | None:
     """Return a series as a person says it, or as a calendar has it."""
@@ -159,6 +170,11 @@ def edited(series: Moment, expected: Expected, edit: Sequence[int], now: datetim
         expected.on_weekday(first % 7)
         names = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
         return moved(f"on {names[first % 7]}", "en", now, zone, series)
+    if kind == 4 and "," not in series.repeat.rule and not expected.is_elapsed:
+        later = moved(f"{second + 1} days later", "en", now, zone, series)
+        if later:
+            expected.by_days(second + 1, place)
+        return later or series
     return series
 
 
@@ -168,7 +184,7 @@ def edited(series: Moment, expected: Expected, edit: Sequence[int], now: datetim
     st.sampled_from(BEGINNINGS),
     st.sampled_from(ZONES),
     st.lists(
-        st.tuples(st.integers(0, 3), st.integers(0, 400), st.integers(0, 59), st.integers(0, 60 * 24 * 20)), max_size=6
+        st.tuples(st.integers(0, 4), st.integers(0, 400), st.integers(0, 59), st.integers(0, 60 * 24 * 20)), max_size=6
     ),
 )
 def test_every_edit_leaves_what_dateutil_makes_of_the_rest(
@@ -229,6 +245,13 @@ async def coming(chat: Chat, number: int, count: int = 3) -> list[str]:
         (
             [Call("change_reminder", {"number": 1, "when": "on Tuesday", "every": True}), LONDON],
             ["24 Nov 09:00", "08 Dec 09:00", "22 Dec 09:00"],
+        ),
+        (
+            [
+                Call("skip_reminder", {"number": 1}),
+                Call("change_reminder", {"number": 1, "when": "two days later", "every": True}),
+            ],
+            ["09 Dec 09:00", "23 Dec 09:00", "06 Jan 09:00"],
         ),
     ],
 )

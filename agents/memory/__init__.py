@@ -198,13 +198,14 @@ class Memory:
             await self.store.erase(namespace_of(user, "facts"))
         elif item := await self.store.aget(place, dialog):
             await self.store.aput(place, dialog, {name: it for name, it in item.value.items() if name != field})
-        await self.undo.erase_forms(user)
+        await self.undo.erase_kind(user, "form")
+        await self.undo.erase_kind(user, "facts")
         await self._scrub()
 
     async def forget_setting(self, user: str, name: str) -> None:
         """Remove a user's setting: "zone" or "language". Raises the same as `forget`."""
         await self.store.adelete(namespace_of(user, "settings"), name)
-        await self.undo.erase_settings(user)
+        await self.undo.erase_kind(user, "settings")
         await self._scrub()
 
     async def _erase_rows(self, thread: str, users: set[str]) -> bool:

@@ -48,11 +48,7 @@ WHERE undo_log.thread = ? AND undo_log.user = ? AND at_ms > ? ORDER BY undo_log.
 """
 MARK = "UPDATE undo_log SET undone_by = ? WHERE id = ?"
 OF_USER = "DELETE FROM undo_log WHERE thread = ? AND user = ?"
-OF_FORMS = """
-DELETE FROM undo_log WHERE user = ?
-AND (json_type(record, '$.items.form') IS NOT NULL OR json_type(record, '$.items.facts') IS NOT NULL)
-"""
-OF_SETTINGS = "DELETE FROM undo_log WHERE user = ? AND json_type(record, '$.items.settings') IS NOT NULL"
+OF_KIND = "DELETE FROM undo_log WHERE user = ? AND json_type(record, ?) IS NOT NULL"
 LEFT = "\x1f"
 """In `undone_by`, in place of a message: the conversation has gone back behind the write's turn."""
 FORGOTTEN = "forgotten"
@@ -174,13 +170,9 @@ class UndoLog:
         """Delete the writes in a thread for a user."""
         await self._connection.execute(OF_USER, (storable(thread), storable(user)))
 
-    async def erase_forms(self, user: str) -> None:
-        """Delete the writes to a user's forms and facts."""
-        await self._connection.execute(OF_FORMS, (storable(user),))
-
-    async def erase_settings(self, user: str) -> None:
-        """Delete the writes to a user's settings."""
-        await self._connection.execute(OF_SETTINGS, (storable(user),))
+    async def erase_kind(self, user: str, kind: str) -> None:
+        """Delete the writes to a user's items of a kind, such as "form"."""
+        await self._connection.execute(OF_KIND, (storable(user), f"$.items.{kind}"))
 
     async def _enter(self, write: ToolWrite, change: Callable[[Json], Json]) -> None:
         values = _values(write)

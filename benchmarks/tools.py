@@ -107,10 +107,18 @@ def measure_context(folder: Path, langs: Sequence[str]) -> list[Row]:
     return rows
 
 
+def sure_tool(shortcuts: Shortcuts, request: str) -> str | None:
+    """Return the name of the sure shortcut for a request; None if none is sure."""
+    name = shortcuts.by_any_example(request)
+    if name in {card.name for card in shortcuts.cards if card.shortcut}:
+        return name
+    return shortcuts.meant(request) if shortcuts.may_be_meant(request) else None
+
+
 def _row(ranker: ToolRanker, shortcuts: Shortcuts, asked: Sequence[Request]) -> Row:
     inside = [request for request in asked if request.label != NONE]
     outside = _best_scores(ranker, [request for request in asked if request.label == NONE])
-    taken = [(shortcuts.tool(request.text), request.label) for request in asked]
+    taken = [(sure_tool(shortcuts, request.text), request.label) for request in asked]
     right = [name == label for name, label in taken if name]
     times = [_milliseconds(lambda text=request.text: ranker.rank(text, 5)) for request in asked]  # type: ignore[misc]
     return {

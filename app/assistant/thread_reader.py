@@ -120,15 +120,12 @@ class ThreadReader:
         rows = await self.memory.transcript.records(thread, id)
         return {id: read_record(text, record).steps for id, text, record in rows if record}
 
-    async def threads(
-        self, user: str | None = None, prefix: str = "", *, before: int | None = None, most: int | None = None
-    ) -> list[ThreadInfo]:
+    async def threads(self, user: str | None = None, prefix: str = "", *, most: int | None = None) -> list[ThreadInfo]:
         """List the threads in which a user has written, those whose names begin with `prefix`, or all.
 
-        The one last written to stands first. `before` is a place in the list: only threads before it are listed, at
-        most `most`.
+        The one last written to stands first; at most `most` are listed.
         """
-        return await self.memory.threads.infos(user, prefix, before=before, most=most)
+        return await self.memory.threads.infos(user, prefix, most=most)
 
     def silence(self, dialog: str | None) -> Silence:
         """Return the silence before a user is asked for a sign of life, in a dialog or (None) with the supervisor."""

@@ -51,10 +51,9 @@ class Chat:
         """Models in place of the script."""
         self.events: list[Event] = []
 
-    def as_shipped(self, direct_switch: bool = True) -> None:
+    def as_shipped(self) -> None:
         """Let the application's own gate decide on the calls of observers, as in a real conversation."""
         self.gate = None
-        self.settings = self.settings.model_copy(update={"direct_switch": direct_switch})
 
     def expects(self, **lines: list[Line]) -> None:
         """Append the replies of each role to the script."""

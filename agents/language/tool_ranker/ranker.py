@@ -158,13 +158,6 @@ class Shortcuts:
             (self._frame(*_SLOT.split(phrase)), name) for phrase, name in framed if self._words(_SLOT.sub(" ", phrase))
         ]
 
-    def tool(self, request: str) -> str | None:
-        """Return the name of the sure tool for a request, to be called without arguments; None if no tool is sure."""
-        name = self.by_any_example(request)
-        if name in self._stems_of:
-            return name
-        return self.meant(request) if self.may_be_meant(request) else None
-
     def by_any_example(self, request: str) -> str | None:
         """Return the only tool, marked or not, with an example of the same words; at once."""
         words = self._words(request)

@@ -3,7 +3,7 @@
 import pytest
 
 from agents.language.tool_ranker.ranker import Card, Hit, Shortcuts, ToolRanker
-from benchmarks.tools import SETS, cards, measure, separation
+from benchmarks.tools import SETS, cards, measure, separation, sure_tool
 from tests.support.places import DATA
 
 KITCHEN = [
@@ -132,7 +132,7 @@ def test_shares(ranker: ToolRanker) -> None:
 def test_odd_requests(ranker: ToolRanker, shortcuts: Shortcuts, odd: str) -> None:
     """Whatever is typed is looked for, never obeyed: the index has no syntax for users."""
     assert all(0 <= hit.share <= 1 for hit in ranker.rank(odd, 2, [odd]))
-    assert shortcuts.tool(odd) is None
+    assert sure_tool(shortcuts, odd) is None
 
 
 def test_many_alike() -> None:
@@ -146,7 +146,7 @@ def test_many_alike() -> None:
 def test_no_cards_and_bare_cards() -> None:
     """No tools give no hits; a tool without examples is found by its name and parameters."""
     assert ToolRanker([]).rank("anything", 5) == []
-    assert Shortcuts([]).tool("anything") is None
+    assert sure_tool(Shortcuts([]), "anything") is None
 
     bare = ToolRanker([Card("convert_currency", parameters=["amount"]), Card("?")])
     assert isinstance(bare.rank("currency", 1)[0], Hit)
@@ -164,7 +164,7 @@ def test_no_cards_and_bare_cards() -> None:
 )
 def test_shortcut(shortcuts: Shortcuts, request_: str, tool: str) -> None:
     """A simple request in the words of an example goes straight to its tool; fillers do not matter."""
-    assert shortcuts.tool(request_) == tool
+    assert sure_tool(shortcuts, request_) == tool
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_shortcut(shortcuts: Shortcuts, request_: str, tool: str) -> None:
 )
 def test_no_shortcut(shortcuts: Shortcuts, request_: str) -> None:
     """A longer, contrary or incomplete request, or one for an unmarked tool, needs a model."""
-    assert shortcuts.tool(request_) is None
+    assert sure_tool(shortcuts, request_) is None
 
 
 def test_a_slot_beside_fillers_leads_nowhere() -> None:

@@ -18,7 +18,7 @@ from agents.toolkit.help import HelpChain
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import Speakers
 from app.assistant import Assistant, Turn
-from app.assistant.recording import Answer, with_absent_tools, with_answers
+from app.assistant.recorded_tools import Answer, with_absent_tools, with_answers
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
 from app.composition import discover, hooked, open_services, plugins_found, tables_of, tool_hooks, turn_hooks

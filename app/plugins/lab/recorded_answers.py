@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agents.events.views import Notice
-from app.assistant.recording import Answer, Answered, RecordedReply, Step, Viewed
+from app.assistant.recorded_tools import Answer
+from app.assistant.recording import Answered, RecordedReply, Step, Viewed
 
 
 def answers_of(steps: Sequence[Step]) -> Iterator[tuple[Answered, Answer]]:

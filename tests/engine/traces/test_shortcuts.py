@@ -10,7 +10,7 @@ from agents.events.views import CardList, Entry
 from agents.toolkit.result import result
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
-from app.assistant.recording import Answer
+from app.assistant.recorded_tools import Answer
 from app.testing import Chat, told
 from app.testing.script import Call, Line
 from prompts import phrase

@@ -99,7 +99,7 @@ def application(name: str = "", rest: Sequence[str] = ()) -> TyperGroup:
     group = get_command(every)
     assert isinstance(group, TyperGroup)
     if name not in MODULE_OF or (name in OPEN and not _is_of_core(group.commands[name], rest)):
-        for plugin_name, plugin in _plugin_commands().brought().items():
+        for plugin_name, plugin in _plugin_commands().brought(name).items():
             if not (part := plugin.command_line):
                 continue
             brought = typer.Typer(add_completion=False, rich_markup_mode=None)

@@ -41,10 +41,11 @@ class PluginInvocation(Invocation):
                 yield parts.services
 
 
-def brought() -> Mapping[str, Plugin]:
-    """Return every plug-in and dialog by name; none if a dialog is broken, so that `check` can tell the fault."""
+def brought(command: str = "") -> Mapping[str, Plugin]:
+    """Return every plug-in and dialog by name; for the help, which names no command, none if one is broken."""
     try:
         return plugins_found()
     except (ContractError, PromptError):
-        # Every command reports the fault when it loads the dialogs itself, and `check` lists it.
+        if command and not command.startswith("-"):
+            raise
         return {}

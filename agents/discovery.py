@@ -89,7 +89,7 @@ def _mistyped(definition: object) -> str:
 @cache
 def _model_of(kind: type[Any]) -> type[BaseModel]:
     """Return the model that checks the fields of a dataclass; a value that is an instance of a class is not read."""
-    hints, config = get_type_hints(kind), ConfigDict(arbitrary_types_allowed=True, strict=True)
+    hints, config = get_type_hints(kind, include_extras=True), ConfigDict(arbitrary_types_allowed=True, strict=True)
     declared: dict[str, Any] = {each.name: (hints[each.name], ...) for each in fields(kind)}
     return create_model(kind.__name__, __config__=config, **declared)
 

@@ -18,7 +18,7 @@ from langchain_core.tools import BaseTool
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
-from pydantic import BaseModel
+from pydantic import BaseModel, InstanceOf
 
 import prompts
 from agents.discovery import load_each
@@ -53,7 +53,7 @@ class Dialog(Speaker, Plugin):
     """The observers that watch it, by name."""
     model: str = ""
     """Its own model, such as `openai:gpt-5-mini`; empty: that of the settings."""
-    parameters: Parameters | None = None
+    parameters: InstanceOf[Parameters] | None = None
     """The parameters of its model, in place of those of the settings."""
 
     def __post_init__(self) -> None:
@@ -69,6 +69,9 @@ class Dialog(Speaker, Plugin):
             raise ContractError(f"Dialog.tools must be tools (`@tool` above the function), found {others[0]!r}")
         if self.form and not (isinstance(self.form, type) and issubclass(self.form, BaseModel)):
             raise ContractError(f"Dialog.form must be a class of pydantic's BaseModel, found {self.form!r}")
+        if self.form:
+            # A type that does not exist is told here, and not in the middle of a turn.
+            self.form.model_rebuild()
         fields = self.form.model_fields if self.form else {}
         required = [name for name, info in fields.items() if info.is_required()]
         if required:

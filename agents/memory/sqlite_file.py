@@ -88,7 +88,8 @@ class SqliteBackend(Backend):
         # A new file needs a driver, too.
         path, driver = self.path, self.driver
         if not path.is_file() or not path.stat().st_size:
-            return
+            with closing(sqlite3.connect(":memory:")) as nothing:
+                return _rehearse(nothing, tables)
         try:
             async with connect(str(path), driver=driver) as connection:
                 verdicts = await connection.execute("PRAGMA quick_check(1)")

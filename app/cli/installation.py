@@ -3,12 +3,15 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from langchain_core.tools import BaseTool
 
+import prompts
 from agents.command_line import CommandResult
 from agents.conversation.scene import Observer
+from agents.discovery import load
 from agents.errors import ConfigError, ContractError
 from agents.toolkit.descriptions import texts_of
 from agents.toolkit.speaker import Speaker, Speakers
@@ -26,7 +29,7 @@ from app.composition.help_chain import brought_links, check_help
 from app.composition.served_tools import openers, tried, with_served_tools
 from app.composition.windows import fitting
 from app.databases import backend_of
-from app.extensions import plugins, uninstalled
+from app.extensions import module_of, plugins, uninstalled
 from app.presentation.listing import report_lines
 from app.presentation.tool_card import warnings
 from app.process.exit_codes import USAGE
@@ -81,6 +84,8 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
                 read(kind)
         if not problems:
             equipped(discovered, plugins(), observers)
+        for module in _late_modules():
+            load(module)
     except (ContractError, PromptError) as broken:
         nothing: dict[str, object] = {"dialogs": [], "observers": [], "tools": [], "plugins": [], "uninstalled": {}}
         return {**nothing, "models": models, "faults": [*dict.fromkeys([*problems, str(broken)])], "warnings": []}
@@ -107,6 +112,15 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
         "faults": problems,
         "warnings": [] if problems else warnings(speakers, languages()),
     }
+
+
+def _late_modules() -> Iterator[str]:
+    """Yield the modules of a team's own folders that a door or a command alone loads; shipped ones are tested."""
+    for name, plugin in plugins_found().items():
+        file = Path(str(sys.modules[module_of(name)].__file__))
+        if any(file.is_relative_to(root) for root in prompts.EXTENSIONS):
+            yield from plugin.routes
+            yield from filter(None, [plugin.command_line] if isinstance(plugin.command_line, str) else [])
 
 
 @contextmanager

@@ -241,3 +241,31 @@ def test_own_texts_go_first(own: Path) -> None:
     finally:
         use(Extensions(_env_file=None))
     assert prompts.table("texts", "en") == shipped
+
+
+@pytest.mark.parametrize(
+    ("field", "told"),
+    [
+        (
+            'tables=Tables("late", {"make": "CRATE TABLE late (x)"})',
+            "the tables of 'late' cannot be made: near \"CRATE\"",
+        ),
+        (
+            'routes=["app.plugins.late.paths"]',
+            "own/plugins/late/paths.py, line 1: ImportError: cannot import name 'pie'",
+        ),
+        (
+            'command_line="app.plugins.late.nowhere"',
+            "app/plugins/late/nowhere.py: ModuleNotFoundError: No module named",
+        ),
+    ],
+)
+def test_what_is_loaded_later_is_checked(own: Path, field: str, told: str) -> None:
+    """`check` tells a fault in SQL, in routes and in commands before a door or a command comes upon it."""
+    (plugin := own / "plugins" / "late").mkdir(parents=True)
+    source = (
+        f"from agents.memory.connection import Tables\nfrom agents.plugin import Plugin\nplugin = Plugin({field})\n"
+    )
+    (plugin / "__init__.py").write_text(source, "utf-8")
+    (plugin / "paths.py").write_text("from math import pie\n", "utf-8")
+    assert told in run(own, "check", code=2)

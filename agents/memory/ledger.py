@@ -102,19 +102,11 @@ def _enter(write: Write, outcome: str | None, at_ms: int, database: Session) -> 
     database.execute(ENTER, row)
 
 
-def _release(key: str, database: Session) -> None:
-    database.execute("DELETE FROM ledger WHERE key = ?", (key,))
-
-
 def _erase(thread: str, users: Collection[str], database: Session) -> bool:
     """Delete the entries of a thread, and all those of the users; return False if the thread had none."""
     deleted = database.execute("DELETE FROM ledger WHERE thread = ?", (storable(thread),)).rowcount
     database.executemany("DELETE FROM ledger WHERE user = ?", [(user,) for user in users])
     return deleted > 0
-
-
-def _erase_part(thread: str, user: str, database: Session) -> None:
-    database.execute("DELETE FROM ledger WHERE thread = ? AND user = ?", (storable(thread), storable(user)))
 
 
 def _entry(column: str, write: Write, at_ms: int, database: Session) -> str | int | None:
@@ -203,7 +195,7 @@ class Ledger:
 
     async def take_back(self, key: str) -> None:
         """Forget that a write was done: it was taken back, and may be done again."""
-        await self._write(partial(_release, key))
+        await self._write(lambda database: database.execute("DELETE FROM ledger WHERE key = ?", (key,)).rowcount)
 
     async def erase(self, thread: str, users: Collection[str]) -> bool:
         """Forget the writes in a thread, and those of the users; return False if the thread had none."""
@@ -211,7 +203,8 @@ class Ledger:
 
     async def erase_part(self, thread: str, user: str) -> None:
         """Forget the writes for a user in a thread."""
-        await self._write(partial(_erase_part, thread, user))
+        sql, place = "DELETE FROM ledger WHERE thread = ? AND user = ?", (storable(thread), storable(user))
+        await self._write(lambda database: database.execute(sql, place).rowcount)
 
     @asynccontextmanager
     async def _writing(self) -> AsyncIterator[None]:

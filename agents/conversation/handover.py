@@ -88,6 +88,12 @@ def hand_off_directly(change: Change, target: Speaker | None, *, loser: str) -> 
     change.put(listener=target.name)
 
 
+def last_paused(state: State, speakers: Speakers) -> Speaker | None:
+    """Return the dialog that was paused last; None if none waits."""
+    paused = [name for name in state.get("paused", []) if name in speakers.dialogs]
+    return speakers[paused[-1]] if paused else None
+
+
 def interrupt(change: Change, speakers: Speakers, reason: str) -> None:
     """Pause the dialog that leads, if one does."""
     if holder := change.state.get("dialog"):

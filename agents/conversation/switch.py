@@ -225,14 +225,14 @@ def takes_up(dialog: Speaker, state: State, speakers: Speakers) -> bool:
 
 def go_on(change: Change, speakers: Speakers) -> None:
     """Go on with the dialog that leads; if it is through, with the one that was paused last."""
-    holder, paused = change.state.get("dialog"), [it for it in change.state.get("paused", []) if it in speakers.dialogs]
-    if holder and not (paused and _is_through(speakers[holder], change.state, speakers)):
+    holder, paused = change.state.get("dialog"), handover.last_paused(change.state, speakers)
+    if paused is None or (holder and not _is_through(speakers[holder], change.state, speakers)):
         change.decide("go_on", "stay", because("goes_on"))
         change.put(listener=holder)
         return
-    change.decide("go_on", "switch", because("goes_on"), paused[-1])
-    handover.interrupt(change, speakers, paused[-1])
-    _taken_up(change, speakers[paused[-1]], speakers)
+    change.decide("go_on", "switch", because("goes_on"), paused.name)
+    handover.interrupt(change, speakers, paused.name)
+    _taken_up(change, paused, speakers)
 
 
 def _taken_up(change: Change, dialog: Speaker, speakers: Speakers) -> None:

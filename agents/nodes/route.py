@@ -280,7 +280,7 @@ class Router:
     def _goes_on(self, change: Change, text: str, scene: Scene | None) -> bool:
         """ "Go on" resumes the dialog that leads, or the one that was paused last."""
         goes_on = says("go_on", text, change.state["lang"])
-        if is_meant := goes_on and bool(scene or self._paused(change.state)):
+        if is_meant := goes_on and bool(scene or handover.last_paused(change.state, self.speakers)):
             switch.go_on(change, self.speakers)
         return is_meant
 
@@ -295,7 +295,7 @@ class Router:
 
     def _takes_up(self, change: Change, text: str, scene: Scene | None) -> bool:
         """A plain answer to the question of a paused dialog is for that dialog, unless there is a newer question."""
-        state, dialog = change.state, self._paused(change.state)
+        state, dialog = change.state, handover.last_paused(change.state, self.speakers)
         if dialog is None or not switch.may_take_up(dialog, state, self.speakers):
             return False
         choice = ask.choice_again(dialog.name, text, state)
@@ -321,10 +321,6 @@ class Router:
         else:
             return False
         return True
-
-    def _paused(self, state: State) -> Speaker | None:
-        paused = [name for name in state.get("paused", []) if name in self.speakers.dialogs]
-        return self.speakers[paused[-1]] if paused else None
 
     def _wished(self, state: State, scene: Scene, *, is_asked: bool) -> str | None:
         """Return the tool by which the supervisor would hand over to the dialog that a message plainly asks for."""

@@ -70,10 +70,9 @@ class FinishTurn:
 
     def _interrupted(self, state: State) -> Speaker | None:
         """Return the dialog to go back to, or to offer; None if another one leads or it was offered before."""
-        paused = [name for name in state.get("paused", []) if name in self.speakers.dialogs]
-        if state.get("dialog") or not paused or state.get("wishes"):
+        dialog = handover.last_paused(state, self.speakers)
+        if dialog is None or state.get("dialog") or state.get("wishes"):
             return None
-        dialog = self.speakers[paused[-1]]
         return None if dialog.resume == "ask" and talk_of(state, dialog.name).get("offered") else dialog
 
 

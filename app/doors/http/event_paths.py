@@ -12,19 +12,16 @@ from app.assistant import Assistant
 from app.assistant.thread_events import END, number_of
 from app.doors.http.delivery import plain, streamed
 from app.doors.http.events import EventStream
-from app.doors.http.exchange import FAULTS, LAST_EVENT, STREAMED, PathName, Served, having
+from app.doors.http.exchange import FAULTS, LAST_EVENT, STREAMED, PathName, Served, having, key_in
 from app.doors.http.pages.guard import session_of, visitor_of
-from app.security.api_keys import EVERYTHING, Key, holder_of
+from app.security.api_keys import Key
 
 
 def _listener(request: Request) -> tuple[Key, str]:
     """Return the key and the counter of a listener, from a key or from the session of a browser, which sends no key."""
-    keys, header = request.app.state.keys, request.headers.get("authorization", "")
-    if not header:
-        return having(visitor_of(request, keys), "talk"), session_of(request)
-    kind, _, secret = header.partition(" ")
-    holder = holder_of(secret.strip(), keys) if kind.lower() == "bearer" else None
-    key = having(holder if keys else EVERYTHING, "talk")
+    if not request.headers.get("authorization"):
+        return having(visitor_of(request, request.app.state.keys), "talk"), session_of(request)
+    key = key_in(request, "talk")
     return key, f"key {key.name}"
 
 

@@ -103,16 +103,21 @@ def having(key: Key | None, scope: Scope) -> Key:
     return key
 
 
+def key_in(request: Request, scope: Scope) -> Key:
+    """Return the key in a request's header. Raises HTTPException: it is unknown, or as `having`."""
+    keys = request.app.state.keys
+    kind, _, secret = request.headers.get("authorization", "").partition(" ")
+    holder = holder_of(secret.strip(), keys) if kind.lower() == "bearer" else None
+    if secret and keys and holder is None:
+        raise HTTPException(401, "This key is not known here.")
+    return having(holder if keys else EVERYTHING, scope)
+
+
 def allowed(scope: Scope) -> params.Depends:
     """Return a dependency that refuses callers without a scope."""
 
     async def check(request: Request) -> None:
-        keys = request.app.state.keys
-        kind, _, secret = request.headers.get("authorization", "").partition(" ")
-        holder = holder_of(secret.strip(), keys) if kind.lower() == "bearer" else None
-        if secret and keys and holder is None:
-            raise HTTPException(401, "This key is not known here.")
-        request.state.key = having(holder if keys else EVERYTHING, scope)
+        request.state.key = key_in(request, scope)
 
     return params.Depends(check)
 

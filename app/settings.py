@@ -213,6 +213,8 @@ def read_settings() -> Settings:
 
 def use_extensions() -> None:
     """Add the folders of EXTENSIONS, and switch shipped dialogs off. Raises ConfigError if a setting is wrong."""
+    # A line that is no entry is told before a library leaves it out.
+    _in_file()
     use(read(Extensions))
 
 
@@ -222,11 +224,8 @@ def read(kind: type[Kind]) -> Kind:
     Raises:
         ConfigError: a setting is wrong; the message names it.
     """
-    env_file = Settings.model_config.get("env_file")
     try:
-        return kind(_env_file=env_file, _env_ignore_empty=True)
-    except UnicodeDecodeError:
-        raise ConfigError(f"{env_file} is not written in UTF-8") from None
+        return kind(_env_file=Settings.model_config.get("env_file"), _env_ignore_empty=True)
     except ValidationError as wrong:
         first = wrong.errors()[0]
         if not first["loc"]:
@@ -269,7 +268,7 @@ def _env_file() -> Path:
 
 def _in_file() -> Mapping[str, str]:
     """Return the values in `.env`."""
-    return read_env(_env_file()) if _env_file().is_file() else {}
+    return read_env(_env_file())
 
 
 def _share(*beginnings: str) -> None:

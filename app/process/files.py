@@ -1,9 +1,12 @@
 """Files that are replaced in one step, such as `.env`: a crash leaves the old text or the new one."""
 
+import io
 import os
 from pathlib import Path
 
-from dotenv import dotenv_values
+from dotenv.parser import parse_stream
+
+from agents.errors import ConfigError
 
 
 def replace_file(path: Path, text: str, mode: int = 0o666) -> None:
@@ -24,5 +27,18 @@ def replace_file(path: Path, text: str, mode: int = 0o666) -> None:
 
 
 def read_env(path: Path) -> dict[str, str]:
-    """Return the values of a file by their names in capitals; the last of two entries with one name counts."""
-    return {name.upper(): value or "" for name, value in dotenv_values(path, interpolate=False).items()}
+    """Return the values of a file by their names in capitals; the last of two entries with one name counts.
+
+    A file that is not there has none.
+
+    Raises:
+        ConfigError: a line is no entry, or is not written in UTF-8; it would be left out without a word.
+    """
+    try:
+        entries = [*parse_stream(io.StringIO(path.read_text("utf-8") if path.is_file() else ""))]
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path} is not written in UTF-8") from None
+    if wrong := next((entry.original for entry in entries if entry.error), None):
+        # A line may hold a secret, so it is not shown.
+        raise ConfigError(f"{path}, line {wrong.line}: write NAME=value; a quote needs its end")
+    return {entry.key.upper(): entry.value or "" for entry in entries if entry.key}

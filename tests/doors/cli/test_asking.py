@@ -140,12 +140,22 @@ def test_streams_that_cannot_be_used(tmp_path: Path, command: str, code: int, er
     assert (process.returncode, process.stderr) == (code, err and f"python -m app: {err}\n")
 
 
-def test_settings_in_another_encoding_are_one_line(stage: Stage, tmp_path: Path, capsys: Captured) -> None:
-    """A file that an old editor has saved is named."""
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("APP_LANG=en # по-русски".encode("cp1251"), " is not written in UTF-8"),
+        (b"# mine\nAPP_LANG: ru\n", ", line 2: write NAME=value; a quote needs its end"),
+        (b'APP_LANG="ru\nLOG_JSON=1\n', ", line 1: write NAME=value; a quote needs its end"),
+    ],
+)
+def test_settings_that_cannot_be_read_are_one_line(
+    stage: Stage, tmp_path: Path, capsys: Captured, written: bytes, told: str
+) -> None:
+    """A file that an old editor has saved, or that has a line of another form, is named; no line is left out."""
     stage()
-    (tmp_path / ".env").write_bytes("APP_LANG=en # по-русски".encode("cp1251"))
+    (tmp_path / ".env").write_bytes(written)
     assert command_line.main(["ask", "hi"]) == 2
-    assert capsys.readouterr().err == "python -m app: .env is not written in UTF-8\n"
+    assert capsys.readouterr().err == f"python -m app: .env{told}\n"
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -1,4 +1,4 @@
-"""Errors by who must act.
+"""Errors, by the people who must act.
 
 DialogSupervisorError
 ├── ConfigError          the operator: one line on stderr, exit 2

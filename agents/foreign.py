@@ -1,4 +1,4 @@
-"""Code of teams and packages: whatever it raises ends the part that called it, and not the process."""
+"""Code of teams and packages: any failure of it ends the part that called it, and not the process."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Generator, Iterator
@@ -10,12 +10,12 @@ Answer = TypeVar("Answer")
 
 
 class Escaped(RuntimeError):
-    """Foreign code has raised what no handler of exceptions takes, such as `SystemExit`."""
+    """Foreign code has raised something that passes all handlers of exceptions, such as `SystemExit`."""
 
 
 @contextmanager
 def contained() -> Iterator[None]:
-    """Raise `Escaped` in place of what would pass all handlers of exceptions; Ctrl-C and a stopped turn pass."""
+    """Raise `Escaped` in place of all that passes handlers of exceptions, but for Ctrl-C and a stopped turn."""
     try:
         yield
     except (Exception, GeneratorExit, KeyboardInterrupt):
@@ -50,7 +50,7 @@ def _task(
 
 
 class _Contained(Coroutine[Any, Any, Answer]):
-    """A coroutine that raises `Escaped` in place of what would end the loop."""
+    """A coroutine that raises `Escaped` in place of `SystemExit`, which would end the loop."""
 
     def __init__(self, code: Coroutine[Any, Any, Answer] | Generator[Any, None, Answer]) -> None:
         self._code = code

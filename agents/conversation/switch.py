@@ -211,7 +211,7 @@ def corrected(change: Change, dialog: Speaker, speakers: Speakers) -> None:
 
 
 def may_take_up(dialog: Speaker, state: State, speakers: Speakers) -> bool:
-    """Tell whether the question of a paused dialog is the newest; a number is for who leads."""
+    """Tell whether the question of a paused dialog is the newest; a number is for the speaker that leads."""
     leading = scene_of(speakers[holder_of(state)], state, speakers)
     is_newer = bool(leading.reply and asks(leading.reply) and state.get("offer") != dialog.name)
     return not is_newer and (not state.get("dialog") or NUMBER.fullmatch(leading.text.strip()) is None)

@@ -209,7 +209,7 @@ class TurnEnd(Event, type="turn.end"):
 
 
 class Observed(Event, type="observed"):
-    """A decision on who holds the conversation, with its reason."""
+    """A decision on the holder of the conversation, with its reason."""
 
     observer: str
     verdict: Kind

@@ -121,7 +121,7 @@ class Memory:
     """Delete the rows of a thread and its users from the tables of dialogs."""
 
     async def opening(self, thread: str, reads: Sequence[Op]) -> tuple[list[Result], list[TranscriptLine]]:
-        """Return what a turn begins with, in one trip: the results of the store's `reads`, the thread's last line."""
+        """Return the beginning of a turn, in one trip: the results of the store's `reads`, the thread's last line."""
 
         def read(session: Session) -> tuple[list[Result], list[TranscriptLine]]:
             return store.done(reads, session), transcript.last_lines(session, storable(thread), None, limit=1)

@@ -219,7 +219,7 @@ class Saver(BaseCheckpointSaver[int]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Save a checkpoint; the first one of a turn drops what earlier turns do not need, the last one its steps."""
+        """Save a checkpoint; the first one of a turn drops needless parts of earlier turns, the last one its steps."""
         place, parent = _place(config), get_checkpoint_id(config)
         # The first checkpoint of a turn that is saved takes the place of its input.
         unsaved, _ = self._unsaved.pop(place, ("", None))

@@ -16,7 +16,7 @@ from agents.state.message_notes import Metadata, Seen, newly_lasting, notes_of, 
 from prompts import FALLBACK, phrase
 
 TAG = "context"
-"""The name of the element that holds the application's data; the role prompts say what it means."""
+"""The name of the element that holds the application's data; the role prompts explain it."""
 _DELIMITER = re.compile(rf"<(/?\s*{TAG})", re.IGNORECASE)
 
 

@@ -181,7 +181,7 @@ def worded(tool: BaseTool, args: Json, state: ToolState) -> str:
 
 
 def labelled(name: str, tool: BaseTool, state: ToolState) -> str:
-    """Return what an argument is called before the user."""
+    """Return the name of an argument for the user."""
     lang, labels = state["lang"], own_texts(tool).labels.get(name, {})
     form = form_texts(state.get("speaker", ""), lang).get(name, {}) if tool.name == FILL_FORM else {}
     common = _texts("arguments", state).get(name)

@@ -118,7 +118,7 @@ async def say(
 
 @router.post("/stop")
 async def stop(thread: PathName, name: exchange.Known, assistant: Served, answers: Running) -> dict[str, bool]:
-    """End a thread: stop its answer, and push its memory to whoever receives it."""
+    """End a thread: stop its answer, and push its memory to its receivers."""
     stopped = await answers.stop(name)
     await assistant.conclude(name)
     receivers = assistant.services.every(MemoryReceiver)

@@ -30,7 +30,7 @@ PRIVATE: tuple[Scope, ...] = ("private",)
 REPL, MESSENGER, PAGE = "repl", "messenger", "page"
 """The kinds of doors: the terminal, a chat in a messenger, the page."""
 SMALL = (REPL, MESSENGER)
-"""The doors with small screens: they hand out what the page shows anyway."""
+"""The doors with small screens: they hand out data that the page shows anyway."""
 
 
 @dataclass(frozen=True)

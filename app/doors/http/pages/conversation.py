@@ -80,7 +80,7 @@ class Conversation:
         return replace(self.new(text or before.text, id, "message"), quoted=before.quoted, after=after)
 
     async def rate(self, message: str, sign: str, word: str) -> Markup:
-        """Keep what the user thinks of an answer; return it drawn, with a field for a word to it."""
+        """Keep the user's rating of an answer; return it drawn, with a field for a word to it."""
         turn = ShownTurn(self.thread, message, self.user)
         await self.assistant.memory.feedback.rate(turn, self.user, SIGNS.get(sign), word.strip()[:LONGEST_WORD])
         facts = {"sign": SIGNS.get(sign), "asks": sign in SIGNS and not word, "thanks": bool(word)}
@@ -147,7 +147,7 @@ class Conversation:
         return self._drawn(turn.id, heard, progress, is_running=True, can_edit=can_edit)
 
     async def frames(self, answer: Answer) -> AsyncIterator[bytes]:
-        """Yield an answer as Server-Sent Events, from its beginning, whoever has read it before."""
+        """Yield an answer as Server-Sent Events, from its beginning, also after other readers."""
         drawing, name = AnswerRenderer(self.user, self.lang), "begin"
         async for news in answer.batches(SLOW_AFTER):
             parts = Markup().join(map(drawing.part, news))

@@ -1,4 +1,4 @@
-"""The events of an answer, drawn: its finished parts, and what is shown until the next part is finished."""
+"""The events of an answer, drawn: its finished parts, and the present step until the next part is finished."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,7 +41,7 @@ class AnswerRenderer:
     _has_asked: bool = False
 
     def part(self, event: events.Event) -> Markup:
-        """Take the next event; return what it adds to the finished parts."""
+        """Take the next event; return its addition to the finished parts."""
         was_asked, self._is_asked = self._is_asked, isinstance(event, events.Interrupt)
         self._has_asked |= self._is_asked
         match event:

@@ -80,7 +80,7 @@ class PageRoute(APIRoute):
     """A path of the page, whose faults are told in a sentence."""
 
     own_words: tuple[type[Exception], ...] = ()
-    """Failures whose own words say what to put right."""
+    """Failures whose own words name the remedy."""
     conflict = "page", "409"
     """The sentence for an action that is no longer possible."""
 

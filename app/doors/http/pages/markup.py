@@ -37,7 +37,7 @@ Draw = Callable[..., Markup]
 
 
 def draw(name: str, lang: str, /, **values: object) -> Markup:
-    """Return a template as HTML; whatever is put into it is cleaned and escaped."""
+    """Return a template as HTML; all values in it are cleaned and escaped."""
     return drawn(_TEMPLATES, name, lang, lambda key, **facts: sentence("page", key, lang, **facts), **values)
 
 
@@ -99,7 +99,7 @@ def _fence(_: RendererHTML, tokens: Sequence[Token], place: int, options: Option
 
 
 def _times(state: StateInline, silent: bool) -> bool:
-    """Take stars between digits for what they are: `2*3*4` has nothing to stress."""
+    """Leave stars between digits as they are: `2*3*4` has nothing to stress."""
     run = STARS.match(state.src, state.pos)
     if run is None or not state.src[max(0, state.pos - 1) : state.pos].isdigit():
         return False
@@ -118,7 +118,7 @@ def _tasks(state: StateCore) -> None:
 
 
 def _levels(state: StateCore) -> None:
-    """Let headings begin below the page's own and leave no level out, for whoever hears them."""
+    """Let headings begin below the page's own and leave no level out, for people who hear them."""
     level = 1
     for token in (token for token in state.tokens if token.type == "heading_open"):
         level = min(int(token.tag.removeprefix("h")) + 1, level + 1)

@@ -51,7 +51,7 @@ async def _form(request: Request) -> SentForm:
 
 
 def _new_id(form: Annotated[SentForm, Depends(_form)]) -> str:
-    """Return the id that a page gives to what it sends: sent again, it does nothing twice."""
+    """Return the id of a page's form: the same form again does nothing twice."""
     id = form.fields.get("id", "")
     if not _ID.fullmatch(id):
         raise HTTPException(422)

@@ -23,7 +23,7 @@ FIELD = "field."
 
 
 async def _begun(talk: Conversation, form: SentForm, id: str, reader: FileReader) -> Markup:
-    """Begin the answer to what was sent; return it as the page shows it. Raises HTTPException: nothing was sent."""
+    """Begin the answer to a message; return it as the page shows it. Raises HTTPException: the message is empty."""
     text = form.fields.get("text", "").strip()
     if not text and not form.uploads:
         raise HTTPException(422)
@@ -70,7 +70,7 @@ def add_talk(routes: APIRouter, path: str, conversation: Callable[..., Awaitable
 
 
 def _add_second_thoughts(routes: APIRouter, path: str, conversation: Callable[..., Awaitable[Conversation]]) -> None:
-    """Add the paths on what was said before: another try, other words, what is taken back, what one thinks of it."""
+    """Add the paths on earlier messages: another try, other words, an undo, a rating."""
     Talking = Annotated[Conversation, Depends(conversation)]  # noqa: N806
 
     @routes.post(f"{path}/edit")
@@ -84,7 +84,7 @@ def _add_second_thoughts(routes: APIRouter, path: str, conversation: Callable[..
 
     @routes.post(f"{path}/rating")
     async def rate(talk: Talking, form: Sent) -> str:
-        """Keep what the user thinks of an answer."""
+        """Keep the user's rating of an answer."""
         message = form.fields.get("message", "")
         if await talk.turn(message) is None:
             raise HTTPException(404)

@@ -65,7 +65,7 @@ own: install  ## lint, types and tests of your own folders, those of EXTENSIONS
 	$(RUN) -m tests.support.own_folders
 
 pictures: install  ## take the pictures of docs/ anew, in a browser
-	SCREENS=docs $(RUN) -m pytest -q -m slow -n 2 -k "not twenty and not typing" tests/plugins/page tests/plugins/lab/pages tests/plugins/seat/test_browser.py
+	SCREENS=docs $(RUN) -m pytest -q -m slow -n 2 -k "not slow_machine and not typing" tests/plugins/page tests/plugins/lab/pages tests/plugins/seat/test_browser.py
 
 reference: install  ## write docs/reference.md from docstrings, slash commands, prompts and events
 	$(RUN) -m tests.support.reference

@@ -119,11 +119,9 @@ def test_a_module_that_is_not_there_is_named() -> None:
 @pytest.mark.parametrize(("source", "rest"), [
     ("dialog = Dialog(", "line 2: SyntaxError: '(' was never closed"),
     ("raise SystemExit('no licence')", "line 2: SystemExit: no licence"),
-    ("import nowhere", "line 2: ModuleNotFoundError: No module named 'nowhere'"),
     ("dialog = [][1]", "line 2: IndexError: list index out of range"),
     ("from langchain_core.tools import tool\n@tool\ndef mine(x: str) -> str:\n    return x",
      "line 3: ValueError: Function must have a docstring if description not provided."),
-    ("import json\njson.loads('')", "line 3: JSONDecodeError: Expecting value: line 1 column 1 (char 0)"),
 ])  # fmt: skip
 def test_a_file_that_cannot_be_loaded_is_named(
     plant: Plant, capsys: pytest.CaptureFixture[str], source: str, rest: str
@@ -165,17 +163,13 @@ plugin = Plugin({field})
     ("field", "command", "failure"),
     [
         ("tools=fail", "check", "ValueError"),
-        ("tools=fail", "check", "SystemExit"),
-        ("check=fail", "check", "ValueError"),
         ("dialogs=fail", "check", "SystemExit"),
         ("served_tools=fail", "check", "ValueError"),
         ("storage={'odd': fail}", "check", "ValueError"),
         ("models={'local:rules': fail}", "check", "ValueError"),
         ("services=fail", "graph", "SystemExit"),
-        ("notices=fail", "graph", "ValueError"),
         ("agent_runner=fail", "graph", "ValueError"),
         ("door=fail", "serve", "ValueError"),
-        ("door=fail", "serve", "SystemExit"),
     ],
 )
 def test_a_plugin_whose_code_fails_at_the_start_is_named(
@@ -201,15 +195,12 @@ def test_a_plugin_whose_code_fails_at_the_start_is_named(
     ("field", "command", "told"),
     [
         ("around_turn=5", "check", "Plugin.around_turn: Input should be callable, found 5"),
-        ("services=[5]", "check", "Plugin.services: Input should be callable, found [5]"),
-        ("help={'odd': 5}", "check", "Plugin.help: Input should be callable, found 5"),
         ("commands=5", "check", "Plugin.commands: Input should be an instance of Sequence, found 5"),
         ("commands=['odd']", "check", "Plugin.commands: Input should be an instance of SlashCommand, found 'odd'"),
         ("setup={'odd': 'x'}", "check", "Plugin.setup: Input should be callable, found 'x'"),
         ("tables={}", "check", "Plugin.tables: Input should be an instance of Tables, found {}"),
         ("command_line=5", "check", "Plugin.command_line: Input should be an instance of Typer, found 5"),
         ("tools=lambda s: None", "check", "TypeError: Value after * must be an iterable, not NoneType"),
-        ("dialogs=lambda s, speakers, names: None", "check", "TypeError: 'NoneType' object is not iterable"),
         ("served_tools=lambda s: lambda *_: 5", "check", "TypeError: 'builtins.int' object does not support"),
     ],
 )

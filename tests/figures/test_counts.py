@@ -35,14 +35,6 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> Calls:
     return count(TURNS, Path(tmp_path_factory.mktemp("usual")))
 
 
-@pytest.fixture(scope="module")
-def long(tmp_path_factory: pytest.TempPathFactory) -> Calls:
-    """A thread of 150 turns, performed."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("agents.conversation.context_window.DEAREST", BOUND)
-        return count(LONG, Path(tmp_path_factory.mktemp("long")))
-
-
 def growing(call: Asked) -> int:
     """Return the characters of a prompt beside its role and tools, which are constant."""
     parts = made_of(call)
@@ -124,25 +116,15 @@ def test_the_constant_part_of_a_prompt_is_short(lang: str) -> None:
 
 
 @pytest.mark.slow
-def test_nine_tenths_of_the_prompts_repeat_the_last_one(long: Calls) -> None:
-    """Over 100 turns a provider can serve most of each prompt from its cache."""
+def test_a_long_thread_costs_no_more_a_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its histories are cut between turns, so that a cache serves most of each prompt, and all within a turn.
+
+    A prompt holds a history of so many tokens at most, and what the turn adds; 3 turns take 4 calls, as in a short one.
+    """
+    monkeypatch.setattr("agents.conversation.context_window.DEAREST", BOUND)
+    long = count(LONG, tmp_path)
     first = long.until(FIRST)
     assert first.repeated >= LEAST_REPEATED * first.characters, sizes(first)
-
-
-@pytest.mark.slow
-def test_no_prompt_of_a_long_thread_is_cut_within_a_turn(long: Calls) -> None:
-    """Histories are cut between turns, so a cache serves the whole earlier prompt of a turn there as well."""
     assert long.within == 1
-
-
-@pytest.mark.slow
-def test_prompts_stop_growing(long: Calls) -> None:
-    """However long the thread, a prompt holds a history of so many tokens at most, and what the turn adds."""
     assert max(map(growing, long.asked)) <= WAVE * BOUND / PLAIN
-
-
-@pytest.mark.slow
-def test_calls_per_turn_stay_what_they_were(long: Calls) -> None:
-    """A long thread is asked no oftener: 4 calls for 3 turns, as in the short one."""
     assert len(long.but(OBSERVER).asked) <= MOST_CALLS / TURNS * LONG * 1.03, sizes(long)

@@ -30,15 +30,8 @@ async def test_each_text_writes_what_it_names(tmp_path: Path, lang: str) -> None
     [
         ("en", "what is on next week", "Friday, 27 November, 10 am  dentist"),
         ("en", "what's on my calendar this week", "Tomorrow, Saturday, 21 November, 7 pm  call mom"),
-        ("en", "agenda for this month", "Friday, 27 November, 10 am  dentist"),
-        ("ru", "что намечено на следующей неделе", "Пятница, 27 ноября, 10:00  стоматолог"),
-        ("en", "my week", "Tomorrow, Saturday, 21 November, 7 pm  call mom"),
-        ("en", "anything planned for the weekend", "Tomorrow, Saturday, 21 November, 7 pm  call mom"),
-        ("ru", "мои выходные", "Завтра, суббота, 21 ноября, 19:00  позвонить маме"),
         ("zh", "我的周末", "明天, 11月21日星期六, 19:00  给妈妈打电话"),
         ("ru", "что у меня на неделе", "Завтра, суббота, 21 ноября, 19:00  позвонить маме"),
-        ("zh", "我的一个月", "11月27日星期五, 10:00  看牙医"),
-        ("zh", "这周怎么安排", "明天, 11月21日星期六, 19:00  给妈妈打电话"),
     ],
 )
 async def test_a_week_is_told_whole(tmp_path: Path, lang: str, text: str, line: str) -> None:
@@ -53,10 +46,8 @@ async def test_a_week_is_told_whole(tmp_path: Path, lang: str, text: str, line: 
     ("lang", "text", "answer"),
     [
         ("en", "when is the dentist?", "1. dentist: on Friday, 27 November at 10 am"),
-        ("en", "when do I have to call mom", "2. call mom: tomorrow at 7 pm"),
         ("en", "when is the concert", "There is no reminder of “concert”."),
         ("ru", "когда стоматолог?", "1. стоматолог: в пятницу, 27 ноября в 10:00"),
-        ("zh", "看牙医是什么时候", "1. 看牙医: 11月27日周五10:00"),
     ],
 )
 async def test_a_question_about_one_entry_is_answered_with_it(
@@ -73,7 +64,6 @@ async def test_a_question_about_one_entry_is_answered_with_it(
     ("lang", "wish", "aside", "time"),
     [
         ("en", "remind me to call the bank", "hang on", "at 9"),
-        ("ru", "напомни позвонить в банк", "погоди", "в 9"),
         ("zh", "提醒我给银行打电话", "等一下", "九点"),
     ],
 )
@@ -97,28 +87,16 @@ async def test_no_wish_is_lost_without_a_word(tmp_path: Path) -> None:
 
 UNDONE = [
     ("en", "if you can, add butter to my list", "Done. Your list:\n1. butter"),
-    ("ru", "сделай одолжение, добавь масло в список", "Готово. Ваш список:\n1. масло"),
-    ("zh", "劳驾，把黄油加到我的清单", "好了。你的清单：\n1. 黄油"),
     ("en", "add milk to my list", "rename tea to coffee", "1. milk\nI cannot find “tea” on the list."),
     ("en", "delete milk and add butter to my list", "The list is empty.\nDone. Your list:\n1. butter"),
-    ("ru", "удали молоко и добавь масло в список", "Список пуст.\nГотово. Ваш список:\n1. масло"),
-    ("zh", "删除牛奶再把黄油加到我的清单", "清单是空的。\n好了。你的清单：\n1. 黄油"),
     ("en", "remind me to take pills every day at 8 and at 20", "every 2 hours", "I did not understand"),
     ("ru", "напомни в 8 позвонить Ивану, а в 9 Ольге", "завтра", "Это мне непонятно"),
     ("en", "remind me to call mom", "later", "Not done: call mom."),
-    ("en", "remind me to call mom", "never mind", "Not done: call mom."),
-    ("zh", "提醒我给妈妈打电话", "算了", "没有做：给妈妈打电话。"),
     ("ru", "напомни позвонить маме", "потом", "Не сделано: позвонить маме."),
-    ("zh", "提醒我给妈妈打电话", "以后", "没有做：给妈妈打电话。"),
     ("en", "remind me to call mom", "add tea to my list", "at 9 tomorrow", "call mom: tomorrow at 9 am"),
-    ("ru", "напомни позвонить маме", "добавь чай в список", "завтра в 9", "позвонить маме: завтра в 9:00"),
-    ("zh", "提醒我给妈妈打电话", "把茶加到我的清单", "明天9点", "给妈妈打电话: 明天9:00"),
     ("en", "add a hammer", "add tea to my list", "Not done: Put on your list (entries: “hammer”)."),
-    ("ru", "добавь молоток", "добавь чай в список", "Не сделано: Записать в список (дела: “молоток”)."),
-    ("zh", "添加锤子", "把茶加到我的清单", "没有做：加到你的清单 (条目: “锤子”)"),
     ("en", "remind me at 25:00 to sleep", "tomorrow at 11 pm", "sleep: tomorrow at 11 pm"),
     ("ru", "напомни 30 февраля заплатить", "завтра в 9", "заплатить: завтра в 9:00"),
-    ("zh", "昨天5点提醒我打电话", "明天9点", "打电话: 明天9:00"),
     ("en", f"add {'long ' * 110}tea to my list", "entries: this is too long: no more characters than 500 fit"),
 ]
 """A language, messages, and a part of the last answer."""

@@ -16,7 +16,7 @@ from tests.support.until import moment, until
 from tests.support.warm_process import FORK
 
 MISSED = re.compile(r"⏰ (\d+)( \(missed: .*\))?")
-REMINDERS, APART = 100, 6
+REMINDERS, APART = 60, 6
 """The number of reminders, and the seconds between them."""
 KILL_EVERY = 5
 """After so many steps of the time processes are killed."""
@@ -55,7 +55,7 @@ class Ringing:
 
 @pytest.mark.slow
 async def test_each_rings_once_over_kills(tmp_path: Path) -> None:
-    """Two processes at a time ring 100 reminders in quick time while they are killed again and again.
+    """Two processes at a time ring 60 reminders in quick time while they are killed again and again.
 
     Each is in the transcript once; those that came too late, and only those, are told as missed. Time goes on when all
     has rung that was due, so nothing depends on how fast a process starts.

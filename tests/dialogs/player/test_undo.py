@@ -30,7 +30,6 @@ CASES = [
     Case(Call("play_from", {"source": "today"}), (FILM, PLAY, STOP), NOTHING),
     Case(Call("control_playback", {"action": "pause"}), (FILM, PLAY), PLAYS),
     Case(STOP, (FILM, PLAY), PLAYS),
-    Case(Call("control_playback", {"action": "stop_at_end"}), (FILM, PLAY), PLAYS),
     Case(Call("set_volume", {"volume": 20}), (), "As it was: volume 50 %."),
     Case(
         Call("mark_title", {"title_id": 1, "liked": True, "watched": True}),

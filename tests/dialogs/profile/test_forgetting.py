@@ -36,7 +36,7 @@ async def kinds(assistant: Assistant, user: str) -> set[str]:
     return {item.namespace[2] for item in await assistant.memory.store.asearch(namespace_of(user), limit=100)}
 
 
-@pytest.mark.parametrize("text", ["forget", "forget it", "forget that", "забудь", "забудь это", "забудьте"])
+@pytest.mark.parametrize("text", ["forget", "forget that", "забудь это"])
 async def test_never_mind_forgets_nothing(chat: Chat, text: str) -> None:
     """A bare word names nothing that could be deleted, so that no yes behind it deletes all."""
     chat.expects(supervisor=["Hello.", "Fine.", "Yes what?"])
@@ -108,7 +108,7 @@ async def test_a_part_of_a_group_goes_alone(chat: Chat) -> None:
     assert "plum" not in chat.script.asked[-1].prefix
 
 
-@pytest.mark.parametrize("others", [[], ["ann"], ["bob"], ["ann", "bob"]])
+@pytest.mark.parametrize("others", [[], ["ann", "bob"]])
 async def test_all_about_a_person_goes(chat: Chat, others: list[str]) -> None:
     """Whatever threads there are: one's own threads, one's part of shared ones, and nothing of anybody else."""
     async with chat.assistant() as assistant:

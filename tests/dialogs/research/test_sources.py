@@ -240,7 +240,6 @@ async def test_public_engines_are_asked_by_their_package(fetcher: Fetcher, monke
         (Answer(status=403), "it answered 403"),
         (Answer(b"<html>", kind="text/html"), "not JSON"),
         (Answer(b'"' + b"x" * 2_100_000 + b'"'), "longer than"),
-        (Answer(b"[" * 100_000), "not JSON"),
         (Answer(b"\x1f\x8b", headers={"Content-Encoding": "gzip"}), "packed"),
         (Answer(status=302, headers={"Location": "http://169.254.169.254/"}), "it answered 302"),
     ],

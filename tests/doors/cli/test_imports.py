@@ -25,6 +25,7 @@ DOORS = {
     "jeepney",
     "rich.markdown",
     "app.plugins.lab.commands",
+    "mcp",
 }
 """Packages for a door, or for a command of another subject."""
 COLLECTED = """

@@ -216,7 +216,7 @@ async def test_an_answer_is_cancelled(client: httpx.AsyncClient, script: Script)
     assert (await client.post("/threads/ann/cancel", json={})).json() == {"stopped": False}
 
 
-@pytest.mark.parametrize("name", ["a/b", "a/memory", "/", "telegram:-100/7", "a%2Fb", "Ж/ж"])
+@pytest.mark.parametrize("name", ["a/memory", "/", "a%2Fb", "Ж/ж"])
 async def test_a_name_with_a_slash(client: httpx.AsyncClient, assistant: Assistant, script: Script, name: str) -> None:
     """A thread is reached by its name, percent-encoded, whatever stands in it; so is its user."""
     script.add(supervisor=["Hello."])

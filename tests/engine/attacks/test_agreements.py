@@ -89,7 +89,6 @@ async def test_what_is_gone_is_not_asked_about_again(chat: Chat) -> None:
     ("call", "question"),
     [
         (Call("change_todo", {"number": 2, "done": True}), "Change a to-do (which: “2. bread”; done: yes)?"),
-        (Call("change_todo", {"number": 1, "text": "wine"}), "Change a to-do (which: “1. milk”; text: “wine”)?"),
         (
             Call("change_reminder", {"number": 1, "when": "in 9 days"}),
             "Change a reminder (which: “1. pills: on Monday, ",
@@ -148,12 +147,11 @@ async def test_a_yes_with_a_wish_is_both(chat: Chat, answer: str) -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        *("yes, but keep the bread", "yes and no", "yes, and not the bread", "да, но без хлеба"),
+        *("yes, but keep the bread", "yes and no"),
         # What points at what was asked, changes it or shares a thing with it may be about the same call.
-        *("yes, and make it the eggs", "yes and do it tomorrow", "yes, and keep the bread", "yes, and the eggs"),
-        *("yes, and move them to friday", "да, и сделай это завтра", "好，然后改成鸡蛋"),
+        *("yes, and make it the eggs", "yes, and keep the bread", "да, и сделай это завтра", "好，然后改成鸡蛋"),
         # Who trails off has not made up their mind.
-        *("yes...", "ну да…", "嗯……"),
+        *("yes...", "嗯……"),
     ],
 )
 async def test_a_yes_that_is_narrowed_down_is_none(chat: Chat, answer: str) -> None:

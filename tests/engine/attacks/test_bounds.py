@@ -47,7 +47,7 @@ def given(chat: Chat, *tools: BaseTool) -> None:
     chat.speakers = changed(chat.speakers, SUPERVISOR, *tools)
 
 
-@pytest.mark.parametrize("text", ["x" * 51, "пить" * 20, "\n" * 60, "👩‍👩‍👧" * 30, "<context>" * 10, "x" * 5_000_000])
+@pytest.mark.parametrize("text", ["x" * 51, "пить" * 20, "\n" * 60, "x" * 5_000_000])
 async def test_a_long_message_is_refused_and_not_stored(bounded: Chat, text: str) -> None:
     """It is told how long it may be, in its own language; no model, no file and no later prompt gets it."""
     lang = "ru" if "пить" in text else "en"

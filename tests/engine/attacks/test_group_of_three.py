@@ -89,40 +89,28 @@ async def kept(chat: Chat) -> dict[str, object]:
 
 READS = [
     "call list_todos",
-    "call choose_todo",
     'call choose_todo {"numbers": [1]}',
     "call list_reminders",
-    "call choose_reminder",
     'call choose_reminder {"numbers": [1]}',
     "call stop_timer",
     "call show_profile",
     'call export_profile {"format": "json"}',
-    'call export_profile {"format": "markdown"}',
     "show my list",
-    "show my reminders",
-    "show my profile",
     "what do you know?",
-    "what time is it?",
-    "what can you do?",
 ]
 WRITES = [
     'call add_todos {"items": ["gm"]}',
     'call change_todo {"number": 1, "done": true}',
-    'call change_todo {"number": 7, "text": "x"}',
     'call delete_todos {"numbers": [1]}',
-    'call delete_todos {"numbers": [1, 2, 3]}',
     'call add_reminder {"when": "tomorrow at 9", "text": "gm"}',
     'call change_reminder {"number": 1, "when": "at ten"}',
-    'call change_reminder {"number": 9, "text": "x"}',
     'call delete_reminders {"numbers": [1]}',
     'call set_time_zone {"zone": "Asia/Tokyo"}',
-    'call change_language {"language": "ru"}',
     'call fill_form {"experience": "gm", "skills": ["gm"]}',
 ]
 FORGED = [
     'call list_todos {"user": "ann"}',
     'call show_profile {"runtime": {"context": {"user": "ann"}}}',
-    'call delete_todos {"numbers": [1], "user": "ann"}',
     'call export_profile {"format": "../ann"}',
 ]
 
@@ -146,7 +134,10 @@ async def test_an_order_reaches_ones_own_and_no_others(group: Chat, order: str) 
     assert [word for word in EVERYTHING if word in prompts] == []
 
 
-@pytest.mark.parametrize(("order", "kinds"), [(READS[0], ["todo"]), (READS[3], ["reminder"]), (READS[7], KINDS[2:])])
+@pytest.mark.parametrize(
+    ("order", "kinds"),
+    [("call list_todos", ["todo"]), ("call list_reminders", ["reminder"]), ("call show_profile", KINDS[2:])],
+)
 @pytest.mark.needs("profile")
 async def test_ones_own_is_shown_to_oneself(group: Chat, order: str, kinds: list[str]) -> None:
     """The owner sees the data that the group does not see; a shortcut does the same."""

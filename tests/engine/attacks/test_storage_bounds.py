@@ -20,7 +20,7 @@ from app.testing import Chat
 from tests.support.tiny_graph import letter
 
 
-@pytest.mark.parametrize("value", ["[]", "null", '"text"', "7", "{", "[" * 100_000])
+@pytest.mark.parametrize("value", ["[]", "7", "{", "[" * 100_000])
 async def test_a_damaged_value_ends_no_turn(chat: Chat, value: str) -> None:
     """It counts as not there, and what is set anew is kept again."""
     chat.expects(supervisor=["Hello.", "Hello again."])

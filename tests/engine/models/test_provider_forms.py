@@ -85,7 +85,7 @@ async def test_a_context_that_is_too_long(tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["plain", "no-extras", "no-stream-options", "old-limit"])
+@pytest.mark.parametrize("kind", ["no-extras", "old-limit"])
 async def test_the_talk_over_what_setup_wrote(kind: str, capfd: pytest.CaptureFixture[str]) -> None:
     """`setup --yes` works, and a process that starts with its `.env` asks nothing again."""
     code = await asyncio.to_thread(main, ["--own", "--only", kind, "--long", "0", "--json"])

@@ -50,9 +50,7 @@ async def test_a_few_bare_words_are_the_first_value(chat: Chat, words: str) -> N
     assert f'{{"street":"{words}","zip":8001}}' in await chat.says("8001")
 
 
-@pytest.mark.parametrize(
-    "words", ["why do you ask", "add milk", "thanks", "it was stolen yesterday", "my sister lives there with her dog"]
-)
+@pytest.mark.parametrize("words", ["why do you ask", "my sister lives there with her dog"])
 async def test_what_is_no_value_is_for_the_speaker(chat: Chat, words: str) -> None:
     """A form with several fields takes nothing of it."""
     chat.expects(supervisor=BEGIN, planner=[Call("ask_address"), "As you say."], observer=["stay"] * 2)

@@ -24,7 +24,7 @@ async def todos(chat: Chat) -> list[str]:
 
 @pytest.mark.parametrize(
     ("text", "lang"),
-    [("undo", "en"), ("no", "en"), ("never mind", "en"), ("cancel that", "en"), ("отмени", "ru"), ("算了", "zh")],
+    [("undo", "en"), ("never mind", "en"), ("отмени", "ru"), ("算了", "zh")],
 )
 async def test_who_backs_out_of_a_question_reaches_nothing_older(chat: Chat, text: str, lang: str) -> None:
     """The question is declined, its dialog hears that, and what was written before stays."""
@@ -38,7 +38,7 @@ async def test_who_backs_out_of_a_question_reaches_nothing_older(chat: Chat, tex
     chat.script.queues.clear()
 
 
-@pytest.mark.parametrize(("answer", "added"), [("yes", ["tea"]), ("no", []), ("undo", []), ("never mind", [])])
+@pytest.mark.parametrize(("answer", "added"), [("yes", ["tea"]), ("no", []), ("undo", [])])
 async def test_the_user_is_asked_where_a_model_is_not_sure(
     chat: Chat, monkeypatch: pytest.MonkeyPatch, answer: str, added: list[str]
 ) -> None:
@@ -192,7 +192,7 @@ async def test_it_reaches_the_dialog_of_an_order_or_a_film(
 
 @pytest.mark.parametrize(
     ("leave", "text", "lang"),
-    [("that's all", "yes, continue", "en"), ("это всё", "да, продолжим", "ru"), ("就这些", "好，继续", "zh")],
+    [("that's all", "yes, continue", "en"), ("就这些", "好，继续", "zh")],
 )
 async def test_a_yes_that_goes_on_takes_the_offer(chat: Chat, leave: str, text: str, lang: str) -> None:
     """Beside the yes, "continue" speaks of the dialog on offer, and of nothing else that could go on."""
@@ -214,7 +214,7 @@ async def test_an_order_is_no_correction(chat: Chat) -> None:
     chat.script.queues.clear()
 
 
-@pytest.mark.parametrize(("text", "lang"), [("go on", "en"), ("continue", "en"), ("продолжай", "ru"), ("继续", "zh")])
+@pytest.mark.parametrize(("text", "lang"), [("continue", "en"), ("продолжай", "ru"), ("继续", "zh")])
 async def test_go_on_resumes_what_is_paused(chat: Chat, text: str, lang: str) -> None:
     """Wherever it is said, also after the offer was passed over; it leaves no dialog."""
     chat.expects(supervisor=[*MEET, "It is sunny.", "You are welcome."], profile=["Which skills do you have?"])
@@ -229,7 +229,7 @@ async def test_go_on_resumes_what_is_paused(chat: Chat, text: str, lang: str) ->
     assert (await chat.state())["dialog"] == "profile"
 
 
-@pytest.mark.parametrize(("text", "lang"), [("go on", "en"), ("продолжай", "ru"), ("继续", "zh")])
+@pytest.mark.parametrize(("text", "lang"), [("go on", "en")])
 async def test_go_on_leaves_what_is_done(chat: Chat, text: str, lang: str) -> None:
     """If the active dialog has no open question, the paused one goes on with its own."""
     chat.expects(supervisor=MEET, profile=["Which skills do you have?", "…"])
@@ -319,9 +319,7 @@ async def test_a_choice_is_taken_up_behind_another_wish(chat: Chat, text: str, l
     ("text", "lang", "is_done"),
     [
         ("delete it", "en", False),
-        ("удали", "ru", False),
         ("删掉吧", "zh", False),
-        ("yes", "en", True),
         ("add it", "en", True),
     ],
 )
@@ -337,7 +335,7 @@ async def test_a_deed_agrees_to_its_own_question_alone(chat: Chat, text: str, la
 
 @pytest.mark.parametrize(
     ("text", "lang"),
-    [("delete them", "en"), ("please delete them", "en"), ("удаляй", "ru"), ("удали их", "ru"), ("删掉吧", "zh")],
+    [("delete them", "en"), ("удаляй", "ru"), ("删掉吧", "zh")],
 )
 async def test_a_deed_agrees_to_its_question(chat: Chat, text: str, lang: str) -> None:
     """The user may answer a deletion's question by ordering the deletion again."""

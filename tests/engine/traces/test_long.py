@@ -145,8 +145,9 @@ class Listener(Script):
         return fact if is_known else Call("search_history", {"words": words})
 
 
-@pytest.mark.parametrize("window", [8_192, 131_072])
-@pytest.mark.parametrize("ago", [40, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("window", "ago"), [(8_192, 40), (131_072, 10), pytest.param(131_072, 200, marks=pytest.mark.slow)]
+)
 async def test_facts_of_long_ago_are_answered(chat: Chat, window: int, ago: int) -> None:
     """A fact from so many turns before is in the prompt or in a search, whatever the summary left out."""
     chat.script = Listener()

@@ -66,7 +66,6 @@ async def test_the_user_is_told_which_address_to_send(chat: Chat, lang: str) -> 
     ("text", "lang"),
     [
         ("https://shop.example/end?code=abc", "ru"),
-        ("https://shop.example/end?code=abc", "en"),
         ("https://shop.example/end?code=abc&state=8", "en"),
         ("https://shop.example/end?state=7", "en"),
         ("https://shop.example/end?state=7&code=", "en"),

@@ -73,10 +73,8 @@ async def test_an_observer_without_a_vote_says_why(chat: Chat, line: Line, reaso
 
 ODD: list[Any] = [
     asyncio.CancelledError(),
-    SystemExit(3),
     Verdict("elsewhere"),  # type: ignore[arg-type]
     Verdict(reason=5),  # type: ignore[arg-type]
-    "planner",
     None,
 ]
 
@@ -135,7 +133,7 @@ async def test_a_queued_handoff_that_is_dropped_says_so(chat: Chat) -> None:
 async def test_the_oldest_of_too_many_paused_dialogs_says_that_it_ends(chat: Chat) -> None:
     """Each dialog is left by the name of the next one; the first is let go when one more is paused than may wait."""
     names = ["profile", "planner", "orders", "player", "research"]
-    dialogs = {name: replace(chat.speakers[name], resume="ask") for name in names}
+    dialogs = {name: replace(dialog, resume="ask") for name, dialog in chat.speakers.dialogs.items()}
     chat.speakers = replace(chat.speakers, dialogs=dialogs)
     lines: dict[str, list[Line]] = {name: ["What is it?"] for name in names}
     chat.expects(**lines)

@@ -51,19 +51,15 @@ CASES: dict[str, list[Case]] = {
     "add_todos": [Case(MILK, (), "Taken back: 1. milk; 2. bread.")],
     "change_todo": [
         Case(Call("change_todo", {"number": 1, "text": "oat milk"}), (MILK,), "As it was: 1. milk."),
-        Case(Call("change_todo", {"number": 2, "done": True}), (MILK,), "As it was: 2. bread."),
     ],
     "delete_todos": [
-        Case(Call("delete_todos", {"numbers": [2]}), (MILK,), "Back again: 2. bread."),
         Case(Call("delete_todos", {"numbers": [1, 2]}), (MILK,), "Back again: 1. milk; 2. bread.", asks=True),
     ],
-    "add_reminder": [Case(MUM, (), "Taken back: 1. call mum"), Case(TIMER, (), "Taken back: 1. timer: in 20 minutes")],
+    "add_reminder": [Case(MUM, (), "Taken back: 1. call mum")],
     "change_reminder": [
         Case(Call("change_reminder", {"number": 1, "when": "an hour later"}), (MUM,), "As it was: 1. call mum"),
-        Case(Call("change_reminder", {"number": 1, "text": "call aunt"}), (DAD,), "As it was: 1. call dad"),
     ],
     "delete_reminders": [
-        Case(Call("delete_reminders", {"numbers": [1]}), (DAD,), "Back again: 1. call dad"),
         Case(Call("delete_reminders", {"numbers": [1, 2]}), (MUM, DAD), "Back again: 1. call mum", asks=True),
     ],
     "skip_reminder": [
@@ -96,7 +92,6 @@ CASES: dict[str, list[Case]] = {
     ],
     "change_language": [Case(Call("change_language", {"language": "ru"}), (), "As it was: language English.")],
     "fill_form": [
-        Case(NURSE, (), "Taken back: experience: nurse; skills: care."),
         Case(Call("fill_form", {"skills": ["care", "maths"]}), (NURSE,), "As it was: skills: care."),
     ],
 }
@@ -201,9 +196,9 @@ async def test_undo_takes_back_message_by_message(chat: Chat) -> None:
 
 @pytest.mark.sqlite
 @pytest.mark.parametrize(("text", "lang"), [
-    ("Undo!", "en"), ("undo that", "en"), ("take it back", "en"), ("cancel that", "en"),
-    ("I didn't want that", "en"), ("no, don’t", "en"), ("лучше не надо", "ru"),
-    ("верни обратно", "ru"), ("отмени", "ru"), ("Отмени последнее.", "ru"), ("undo", "ru"),
+    ("Undo!", "en"),
+    ("I didn't want that", "en"),
+("отмени", "ru"),
 ])  # fmt: skip
 async def test_undo_has_many_words(chat: Chat, text: str, lang: str) -> None:
     """In both languages, without a model."""
@@ -333,18 +328,16 @@ async def test_a_wrong_switch_takes_back_what_it_wrote(chat: Chat) -> None:
     assert (await belongings(chat))["items"] == {}
 
 
-@pytest.mark.parametrize(("text", "lang"), [("undo", "en"), ("верни обратно", "ru"), ("撤销", "zh")])
-async def test_undo_after_a_switch_that_wrote_means_the_write(chat: Chat, text: str, lang: str) -> None:
+async def test_undo_after_a_switch_that_wrote_means_the_write(chat: Chat) -> None:
     """No dialog hears the message of that write once more."""
     chat.expects(supervisor=MEET, profile=["What do you like?"], observer=["planner"], planner=[MILK, "Noted."])
-    await chat.says("let us get acquainted", "please put fresh milk and warm bread on my list", lang=lang)
-    trace = await undone(chat, text, lang=lang)
-    assert trace.endswith(f"planner: {phrase('undo_gone', lang, items='1. milk; 2. bread')}")
+    await chat.says("let us get acquainted", "please put fresh milk and warm bread on my list")
+    assert (await undone(chat)).endswith(f"planner: {phrase('undo_gone', 'en', items='1. milk; 2. bread')}")
     assert (await belongings(chat))["items"] == {}
 
 
 @pytest.mark.sqlite
-@pytest.mark.parametrize("text", ["go on", "continue", "keep going", "продолжай", "продолжим"])
+@pytest.mark.parametrize("text", ["keep going", "продолжим"])
 async def test_a_bare_continue_takes_nothing_back(chat: Chat, text: str) -> None:
     """It goes on with the open question; later writes stay."""
     lang = "ru" if text[0] == "п" else "en"
@@ -430,7 +423,7 @@ async def test_what_cannot_be_taken_back_is_said(chat: Chat) -> None:
 
 @pytest.mark.needs("planner")
 @pytest.mark.sqlite
-@pytest.mark.parametrize("text", ["no. undo", "No, undo that!", "нет, верни обратно", "不，撤销"])
+@pytest.mark.parametrize("text", ["No, undo that!", "нет, верни обратно", "不，撤销"])
 async def test_a_no_before_an_undo_is_no_part_of_it(chat: Chat, text: str) -> None:
     """It is obeyed without a model, like the undo alone."""
     chat.expects(supervisor=[Call("plan_things")], planner=[Call("add_todos", {"items": ["milk"]}), "Noted."])

@@ -48,9 +48,7 @@ class Weak(Script):
 
 HABITS: dict[str, Line] = {
     "nonsense": NONSENSE,
-    "refusals": "I'm sorry, but I can't help with that. Is there anything else?",
     "one call": LISTED,
-    "a call that is refused": Call("no_such_tool", {"x": 1}),
     "nothing": "",
 }
 
@@ -76,10 +74,9 @@ async def holder(chat: Chat) -> str | None:
 @pytest.mark.parametrize(
     ("weak", "lang", "stop"),
     [
-        *((habit, "en", "stop") for habit in HABITS),
+        ("nothing", "en", "stop"),
         ("nonsense", "en", "stpo"),
         ("one call", "ru", "хватит"),
-        ("nothing", "ru", "стопп"),
     ],
     indirect=["weak"],
 )
@@ -96,15 +93,9 @@ async def test_stop_leaves_any_dialog(weak: Chat, lang: str, stop: str) -> None:
 @pytest.mark.parametrize(
     ("weak", "lang", "wish", "target"),
     [
-        *((habit, "en", "Let's go back to my profile", "profile") for habit in HABITS),
+        ("nothing", "en", "Let's go back to my profile", "profile"),
         ("nonsense", "en", "lets go back to my profle", "profile"),
-        ("one call", "en", "play a comedy", "player"),
-        ("refusals", "en", "plya a comedy", "player"),
-        ("nothing", "en", "I want to watch a film", "player"),
-        ("nonsense", "ru", "Вернёмся к моему профилю", "profile"),
-        ("refusals", "ru", "вернемся к моему профелю", "profile"),
         ("one call", "ru", "включи комедию", "player"),
-        ("nothing", "ru", "хочу посмотреть комедию", "player"),
     ],
     indirect=["weak"],
 )
@@ -123,16 +114,8 @@ async def test_a_plain_wish_leads_to_another_dialog(weak: Chat, lang: str, wish:
     [
         ("en", "thanks, that's all"),
         ("en", "Thnks, that's all"),
-        ("en", "that will be all"),
-        ("en", "never mind, leave it"),
-        ("en", "No, that's all for now"),
         ("en", "ok, stop please"),
-        ("en", "quit"),
-        ("ru", "спасибо, это всё"),
-        ("ru", "на сегодня всё"),
-        ("ru", "неважно, оставь"),
         ("ru", "давай закончим"),
-        ("ru", "Стоп!"),
     ],
 )
 async def test_leave_taking_ends_the_dialog(chat: Chat, lang: str, text: str) -> None:
@@ -147,7 +130,7 @@ async def test_leave_taking_ends_the_dialog(chat: Chat, lang: str, text: str) ->
     """) == await chat.says(text, lang=lang)
 
 
-@pytest.mark.parametrize("text", ["bye", "No, that's all, goodbye", "thank you so much, bye"])
+@pytest.mark.parametrize("text", ["bye", "No, that's all, goodbye"])
 async def test_a_goodbye_is_asked_nothing_more(chat: Chat, text: str) -> None:
     """The dialog ends, and what waits behind it is not offered now."""
     chat.expects(supervisor=[ACQUAINT], profile=["What do you do?"], observer=["planner"], planner=["Milk it is."])
@@ -181,17 +164,9 @@ async def test_what_was_interrupted_is_offered_again(chat: Chat) -> None:
         ("Shall I stop the reminder?", "stop"),
         ("Which of them?", "all"),
         ("Is that all?", "that's all"),
-        ("Two tickets for Sunday. Is this right?", "Yes, that's it"),
-        ("Anything else to send back?", "that will be all"),
         ("Tell me when you have paid.", "done"),
         ("What shall I do?", "stop making such lists"),
-        ("What shall I do?", "that's all I have in the cart, order it"),
-        ("What shall I do?", "leave it on the list"),
-        ("How loud?", "quiet"),
-        ("Что показать?", "вывод"),
-        ("Что вернуть?", "всё"),
         ("Верно?", "всё верно"),
-        ("Что сделать?", "хватит молока на неделю"),
     ],
 )
 async def test_an_answer_takes_no_leave(chat: Chat, asked: str, text: str) -> None:
@@ -378,18 +353,13 @@ ANSWERS = {
         ("How much work experience do you have?", "ten years or so"),
         ("How would you like to work: full time or part time?", "part time would be best"),
         ("What do you do, and what experience do you have?", "I'm a nurse"),
-        ("What are you interested in?", "nothing special, I read a lot"),
         ("How much experience do you have?", "not much, I just finished school"),
-        ("When could you start?", "in two weeks at the earliest"),
         ("Do you work full time?", "No, only on weekends"),
     ],
     "ru": [
         ("Какой у вас опыт работы?", "лет десять примерно"),
         ("Как вы хотите работать: полный день или неполный?", "лучше неполный день"),
-        ("Кем вы работаете?", "я медсестра"),
-        ("Что вам интересно?", "ничего особенного, много читаю"),
         ("Какой у вас опыт работы?", "небольшой, только закончил школу"),
-        ("Когда вы могли бы начать?", "не раньше чем через две недели"),
         ("Вы работаете полный день?", "Нет, только по выходным"),
     ],
 }

@@ -44,10 +44,8 @@ CALL = {"name": "look", "args": {}, "id": "1"}
 GOOD = AIMessage("42 is the answer.")
 EMPTY: dict[str, AnyMessage] = {
     "empty": AIMessage(""),
-    "white": AIMessage(" \n\t"),
     "marks": AIMessage("<|im_end|>"),
     "thinking": AIMessage("<think>What was it?</think>"),
-    "a call in words": AIMessage('{"name": "look", "parameters": {"at": "it"}}'),
     "no text": AIMessage([{"type": "image", "url": "https://x.example/a.png"}]),
     "a call": AIMessage("", tool_calls=[CALL]),
     "another's words": HumanMessage("Is that so?"),
@@ -238,20 +236,20 @@ def look(at: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("schema", "args", "words"),
+    ("schema", "args", "words", "is_inner"),
     [
-        (Weather, NESTED, LINES),
-        (Plain, {"degrees": 5}, "degrees: 5"),
-        (Named, {"degrees": 5}, "degrees: 5"),
+        (Weather, NESTED, LINES, False),
+        (Plain, {"degrees": 5}, "degrees: 5", True),
+        (Named, {"degrees": 5}, "degrees: 5", False),
         (
             {"title": "Weather", "description": "-", "type": "object", "properties": {"degrees": {"type": "integer"}}},
             {"degrees": 5},
             "degrees: 5",
+            True,
         ),
     ],
-    ids=["pydantic", "dataclass", "dict", "schema"],
+    ids=["pydantic", "dataclass in a graph", "dict", "schema in a graph"],
 )
-@pytest.mark.parametrize("is_inner", [False, True], ids=["agent", "agent in a graph"])
 async def test_structured_output_is_written_in_words(
     chat: Chat, schema: Any, args: dict[str, Any], words: str, is_inner: bool
 ) -> None:

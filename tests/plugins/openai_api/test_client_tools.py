@@ -146,7 +146,6 @@ async def test_responses(sdk: AsyncOpenAI, script: Script, *, stream: bool, rese
     "changed",
     [
         {"tool_choice": "required"},
-        {"tool_choice": {"type": "function", "function": {"name": "weather"}}},
         {"tools": [*TOOLS, *TOOLS]},
         {"tools": [{"type": "custom", "custom": {"name": "x"}}]},
         {"tools": [{"type": "function", "function": {"name": ""}}]},

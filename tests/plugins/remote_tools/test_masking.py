@@ -21,8 +21,10 @@ ODD = 'k&y/"=ü€x'
 PAIR = base64.b64encode(b"shop:open sesame").decode()
 
 
-@pytest.mark.parametrize("status", [200, 401, 422])
-@pytest.mark.parametrize("quoted", ["s3cret", "Bearer s3cret", base64.b64encode(b"s3cret").decode(), "S3CRET"])
+@pytest.mark.parametrize(
+    ("status", "quoted"),
+    [(200, "s3cret"), (401, "Bearer s3cret"), (422, base64.b64encode(b"s3cret").decode()), (200, "S3CRET")],
+)
 async def test_a_service_that_repeats_its_key_is_not_quoted(
     chat: Chat, service: Open, status: int, quoted: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,4 +1,4 @@
-"""`ring` as a process: 80 reminders over restarts and kills, each shown once."""
+"""`ring` as a process: 48 reminders over restarts and kills, each shown once."""
 
 import os
 import random
@@ -18,8 +18,8 @@ from tests.support.until import moment, until
 from tests.support.warm_process import WarmProcess
 
 pytestmark = pytest.mark.slow
-REMINDERS = 80
-KILL_EVERY = 12
+REMINDERS = 48
+KILL_EVERY = 8
 """After so many of them were shown a service is killed."""
 
 

@@ -54,7 +54,7 @@ def is_said(tool: str, text: str, lang: str) -> bool:
 
 @pytest.mark.needs("planner")
 @pytest.mark.parametrize("lang", LANGS)
-@tried(100)
+@tried(60)
 @given(data=st.data())
 def test_no_write_is_made_that_no_example_says(lang: str, data: st.DataObject) -> None:
     """Words of the examples in any order, as the dialog hears them."""

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Sequence
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from tests.support.user_words import bare
 
 THREAD = f"telegram-{ANN}"
 MOMENTS = ("before the first text", "between two drafts", "behind two pages", "during a tool", "while observers vote")
-SAMPLE = (("en", "between two drafts"), ("ru", "behind two pages"), ("en", "while observers vote"))
+SAMPLE = ("between two drafts", "behind two pages", "while observers vote")
 """The cases of every run."""
 USER = {
     "en": ("tell me of the sea", "no, say hello instead"),
@@ -123,9 +124,8 @@ def spoken(memory: Sequence[Content]) -> str:
 @pytest.mark.parametrize(
     ("lang", "moment"),
     [
-        pytest.param(lang, moment, marks=[] if (lang, moment) in SAMPLE else [pytest.mark.slow])
-        for moment in MOMENTS
-        for lang in USER
+        pytest.param(lang, moment, marks=[] if moment in SAMPLE else [pytest.mark.slow])
+        for lang, moment in zip(cycle(USER), MOMENTS, strict=False)
     ],
 )
 async def test_memory_is_what_the_chat_shows(

@@ -24,7 +24,7 @@ from tests.support.scripted_assistant import ROLES, stage
 from tests.support.telegram_server import BOT, BotApi
 
 SEED = int(os.environ.get("BOT_SEED", "14"))
-KILLS, EACH = int(os.environ.get("BOT_KILLS", "12")), int(os.environ.get("BOT_UPDATES", "8"))
+KILLS, EACH = int(os.environ.get("BOT_KILLS", "8")), int(os.environ.get("BOT_UPDATES", "8"))
 """The number of kills of the slow run, and of updates of each person."""
 HINT, EDITED = sentence("telegram/phrases", "only_text", "en"), sentence("telegram/phrases", "edited", "en")
 HELLO = sentence("telegram/phrases", "group_hello", "en", name="sue_bot")
@@ -130,7 +130,7 @@ async def killed_bot(path: Path, kills: int, each: int) -> Outcome:
 
 @pytest.mark.slow
 async def test_a_bot_that_is_killed_often(tmp_path: Path) -> None:
-    """Twelve kills, eight updates each; `BOT_KILLS` and `BOT_UPDATES` ask for other numbers."""
+    """Eight kills, eight updates each; `BOT_KILLS` and `BOT_UPDATES` ask for other numbers."""
     begun = asyncio.get_running_loop().time()
     outcome = await killed_bot(tmp_path / "bot.db", KILLS, EACH)
     seconds = asyncio.get_running_loop().time() - begun

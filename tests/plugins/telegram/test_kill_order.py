@@ -22,8 +22,8 @@ from tests.support.scripted_assistant import ROLES, stage
 from tests.support.telegram_server import BotApi
 
 SEED = int(os.environ.get("BOT_SEED", "14"))
-KILLS, EACH = 12, 14
-"""The number of kills, and of updates of each of six people: 84 in all."""
+KILLS, EACH = 8, 10
+"""The number of kills, and of updates of each of six people: 60 in all."""
 ADMIN = next(person.user for person in PEOPLE if person.chat == GROUP)
 COMMANDS = ("/go", "/undo", "/new")
 STOPPED = sentence("telegram/phrases", "stopped", "en")
@@ -103,7 +103,7 @@ async def entries_of(assistant: Assistant, thread: str, user: int, lines: list[T
 
 @pytest.mark.slow
 async def test_texts_and_commands_keep_their_order(tmp_path: Path) -> None:
-    """Private chats in every busy mode and a group, twelve kills: nothing is lost, done twice or out of order."""
+    """Private chats in every busy mode and a group, eight kills: nothing is lost, done twice or out of order."""
     chance, world = random.Random(SEED), BotApi()
     world.chats.admins[GROUP] = [ADMIN]
     chats = MixedChats(world, chance)

@@ -106,7 +106,7 @@ def code_of(module: str) -> Iterator[None]:
         broken = failure.__cause__ if isinstance(failure, Escaped) and failure.__cause__ else failure
         source = getattr(sys.modules.get(module), "__file__", None) or "-"
         own = source.removesuffix("__init__.py")
-        places = [it for it in traceback.extract_tb(broken.__traceback__) if it.filename.startswith(own)]
+        places = [frame for frame in traceback.extract_tb(broken.__traceback__) if frame.filename.startswith(own)]
         file, line = (places[-1].filename, places[-1].lineno) if places else ("", None)
         raise ContractError(_line(broken, module, file, line)) from broken
 

@@ -166,7 +166,7 @@ class Router:
         # A question, on the screen or in words, is left by the same words; a form is left as a whole.
         is_asked = "pending" in change.update or (dialog.form is None and switch.declines_question(scene))
         # A film may go on while another dialog leads.
-        is_beside = dialog.form is None and any(self.speakers[it].halts for it in scene.paused)
+        is_beside = dialog.form is None and any(self.speakers[name].halts for name in scene.paused)
         halts = dialog.halts or is_asked or is_beside or switch.means_last_deed(scene.text, change.state)
         if is_left := self._insists(change.state) or is_leave(scene, halts=halts):
             switch.leave(change, dialog)

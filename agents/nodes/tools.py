@@ -106,8 +106,8 @@ class ToolCalls:
     def _covered(self, state: State) -> list[Pending]:
         """Return the calls that wait for the same yes as the one that the user has just agreed to."""
         waiting, allowed = state.get("pending", []) if state.get("agreed") else [], state.get("allowed", [])
-        own = [it for it in waiting if it["speaker"] == self.speaker.name and it["kind"] == CONFIRM]
-        return [it for it in own if mark_of(self._traits(it["tool"]), it["tool"], it["args"]) in allowed]
+        own = [call for call in waiting if call["speaker"] == self.speaker.name and call["kind"] == CONFIRM]
+        return [call for call in own if mark_of(self._traits(call["tool"]), call["tool"], call["args"]) in allowed]
 
     async def _run(self, change: Change, calls: Sequence[ToolCall], runtime: Runtime[Context]) -> str:
         """Run ordinary tools up to a question in their order; return the speaker that one hands off to, or ""."""

@@ -41,7 +41,7 @@ class ThreadReader:
     @property
     def parts(self) -> Mapping[str, Plugin]:
         """The plug-ins and the dialogs that are on, by name, with all that they declare."""
-        return {**plugins(), **{it.name: it for it in self.speakers if isinstance(it, Dialog)}}
+        return {**plugins(), **{speaker.name: speaker for speaker in self.speakers if isinstance(speaker, Dialog)}}
 
     async def state(self, thread: str, user: str | None = None) -> dict[str, Any] | None:
         """Return the state of a thread as plain data; None for an unknown one.

@@ -278,7 +278,7 @@ def equipped(speakers: Speakers, plug_ins: Mapping[str, Plugin], watching: Colle
         with code_of(module_of(name)):
             own = plugin.tools
             own = [*(own(plugin.settings and read(plugin.settings)) if callable(own) else own)]
-        if others := [it for it in own if not isinstance(it, BaseTool)]:
+        if others := [entry for entry in own if not isinstance(entry, BaseTool)]:
             raise ContractError(f"the plug-in {name}: tools must be tools, found {others[0]!r}")
         if unknown := sorted({*plugin.observers}.difference(watching)):
             raise ContractError(f"the plug-in {name} names observers that do not exist: {', '.join(unknown)}")

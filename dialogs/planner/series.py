@@ -47,7 +47,7 @@ def without_next(moment: Moment, now: datetime) -> Moment | None:
 
 def is_of_last_ring(rung: datetime, upcoming: datetime, now: datetime) -> bool:
     """Tell whether "I took the pills" means the last ring: it is nearer than the next one, or the only one of today."""
-    today, (rung_day, next_day) = now.date(), (it.astimezone(now.tzinfo).date() for it in (rung, upcoming))
+    today, (rung_day, next_day) = now.date(), (instant.astimezone(now.tzinfo).date() for instant in (rung, upcoming))
     return now - rung < upcoming - now or rung_day == today != next_day
 
 

@@ -9,14 +9,25 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
-from typing import TypeVar
+from typing import Annotated, Any, TypeVar
 
 import anyio
 import httpx
 from mcp import ClientSession, McpError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.types import CONNECTION_CLOSED, CallToolResult, Tool
+from mcp.types import (
+    CONNECTION_CLOSED,
+    INVALID_PARAMS,
+    CallToolRequest,
+    CallToolRequestParams,
+    CallToolResult,
+    ClientRequest,
+    ContentBlock,
+    TextContent,
+    Tool,
+)
+from pydantic import Field
 
 from agents.sources.web.ssrf import guarded_client, policy_of
 from app.plugins.remote_tools.files import ServerSpec
@@ -103,6 +114,24 @@ class McpSession:
                 self.ready.set_exception(ServerLost(f"it cannot be reached ({cause(lost)})"))
 
 
+class ToolAnswer(CallToolResult):
+    """The answer of a tool, also one without `content`, or with parts of kinds that are new to the library."""
+
+    content: list[Annotated[ContentBlock | Any, Field(union_mode="left_to_right")]] = Field(default_factory=list)
+
+
+async def _called(session: ClientSession, tool: str, args: Mapping[str, object]) -> CallToolResult:
+    """Return the answer of a tool as it is: one that breaks the server's own schema may tell what was written."""
+    request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=dict(args)))
+    try:
+        return await session.send_request(ClientRequest(request), ToolAnswer)
+    except McpError as wrong:
+        if wrong.error.code != INVALID_PARAMS:
+            raise
+        # A model that reads the reason can write other arguments.
+        return ToolAnswer(content=[TextContent(type="text", text=wrong.error.message)], isError=True)
+
+
 class HeldServer:
     """A server whose session is opened again whenever it was lost."""
 
@@ -130,7 +159,7 @@ class HeldServer:
         Raises:
             ServerLost: there was no answer.
         """
-        request = partial(ClientSession.call_tool, name=tool, arguments=dict(args))
+        request = partial(_called, tool=tool, args=args)
         if not again:
             # A session that died since the last call must be noticed before the only try.
             await self._ask(ClientSession.send_ping, limit=PATIENCE)

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mcp import types
+from mcp import McpError, types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from pydantic import AnyUrl
@@ -163,11 +163,18 @@ TOOLS = {
     "bottomless": taking(
         {}, a={"type": "array", "items": {"type": "object", "properties": {f"a{n}": LEVELS for n in range(40)}}}
     ),
+    # Answers
+    "breaks_its_promise": taking(),
+    "refuses_arguments": taking(),
     # A plain one, to see that it works beside the others
     "plain": taking({"word": "x", "count": 2}, word=WORD, count=COUNT),
 }
 UNSHOWN = ("a_list", "hidden", "bottomless")
 """The tools that are left out, by name."""
+
+
+PROMISED = {"breaks_its_promise": {"type": "object", "properties": {"total": COUNT}, "required": ["total"]}}
+"""The schemas of results, by the tools' names."""
 
 
 async def serve(log: Path) -> None:
@@ -177,17 +184,23 @@ async def serve(log: Path) -> None:
     @server.list_tools()  # type: ignore[no-untyped-call,untyped-decorator]
     async def listed() -> list[types.Tool]:
         return [
-            types.Tool(name=name, description="It is odd. " * 300, inputSchema=odd.schema)
+            types.Tool(
+                name=name, description="It is odd. " * 300, inputSchema=odd.schema, outputSchema=PROMISED.get(name)
+            )
             for name, odd in TOOLS.items()
         ]
 
-    @server.call_tool(validate_input=False)  # type: ignore[untyped-decorator]
-    async def called(name: str, args: dict[str, Any]) -> list[types.ContentBlock]:
+    async def called(request: types.CallToolRequest) -> types.ServerResult:
+        name, args = request.params.name, request.params.arguments
         with log.open("a", encoding="utf-8") as lines:
             lines.write(json.dumps([name, args]) + "\n")
+        if name == "refuses_arguments":
+            raise McpError(types.ErrorData(code=types.INVALID_PARAMS, message="the number must be positive"))
         link = types.ResourceLink(type="resource_link", name="receipt", uri=AnyUrl("https://shop.example/1"))
-        return [types.TextContent(type="text", text="done"), link]
+        return types.ServerResult(types.CallToolResult(content=[types.TextContent(type="text", text="done"), link]))
 
+    # The library's own handler would refuse an answer that breaks a promise.
+    server.request_handlers[types.CallToolRequest] = called
     async with stdio_server() as (reader, writer):
         await server.run(reader, writer, server.create_initialization_options())
 

@@ -20,6 +20,8 @@ from agents.toolkit.descriptions import translation_of
 from agents.toolkit.speaker import Speaker, Speakers
 from app.cli import command_line
 from app.composition.served_tools import tried
+from app.plugins.remote_tools.files import McpFile
+from app.plugins.remote_tools.mcp_session import HeldServer
 from app.testing import Chat
 from tests.plugins.remote_tools.odd_mcp_server import TOOLS, UNSHOWN
 from tests.plugins.remote_tools.remote_files import opened
@@ -148,3 +150,17 @@ async def test_what_a_client_refuses_costs_one_tool(
     assert [tool.name for tool in everyone.supervisor.tools] == ["keys"]
     where = f"{tmp_path / 'mcp_servers.yaml'}: servers.odd.tools.plain"
     assert refused == [f"{where}: no model of supervisor gets it: TypeError: plain words are not taken"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "told"),
+    [("breaks_its_promise", (False, "done")), ("refuses_arguments", (True, "the number must be positive"))],
+)
+async def test_an_odd_answer_is_read(tmp_path: Path, tool: str, told: tuple[bool, str]) -> None:
+    """A write is not called failed because its answer lacks what the server promised; a reason is no lost server."""
+    held = HeldServer("odd", McpFile.model_validate(servers(tmp_path / "log", [tool])).servers["odd"], {})
+    try:
+        answer = await held.call(tool, {}, again=False)
+    finally:
+        await held.close()
+    assert (answer.isError, getattr(answer.content[0], "text", "")) == told

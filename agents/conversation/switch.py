@@ -3,7 +3,7 @@
 import re
 from typing import Literal
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel
 
 from agents.conversation import handover
@@ -248,7 +248,9 @@ def _is_through(dialog: Speaker, state: State, speakers: Speakers) -> bool:
     replies = (it for it in reversed(messages_of(state, dialog.name)) if isinstance(it, AIMessage) and it.text)
     served = notes_of(last).get("served") if (last := next(replies, None)) else None
     is_done = _has_just_written(state) or served in [tool.name for tool in dialog.tools]
-    return is_done and not dialog.halts and not _has_open(dialog, state, speakers)
+    heard = next((it.text for it in reversed(messages_of(state, dialog.name)) if isinstance(it, HumanMessage)), "")
+    plays_on = dialog.halts and not says("halt", heard, state["lang"])
+    return is_done and not plays_on and not _has_open(dialog, state, speakers)
 
 
 def _has_open(dialog: Speaker, state: State, speakers: Speakers) -> bool:

@@ -272,6 +272,21 @@ async def test_a_question_is_for_who_leads(chat: Chat, text: str, lang: str) -> 
 
 
 @pytest.mark.needs("player")
+@pytest.mark.parametrize(
+    ("stop", "text", "lang"), [("stop", "go on", "en"), ("стоп", "продолжай", "ru"), ("停", "继续", "zh")]
+)
+async def test_go_on_is_not_for_a_film_that_was_stopped(chat: Chat, stop: str, text: str, lang: str) -> None:
+    """It is over, and the paused dialog goes on with its question."""
+    over = Call("control_playback", {"action": "stop"})
+    chat.expects(supervisor=MEET, profile=["Which skills do you have?", "…"])
+    await chat.says("and here is something about me", lang=lang)
+    chat.expects(observer=["player"], player=[*FILM[:2], "It plays.", over, "It is over."])
+    await chat.says("and here is something to see, as it were", stop, lang=lang, device="terminal")
+    assert "go_on (free): switch -> profile" in await chat.says(text, lang=lang)
+    chat.script.queues.clear()
+
+
+@pytest.mark.needs("player")
 async def test_go_on_is_for_a_film_or_a_story_first(chat: Chat) -> None:
     """Though another dialog waits: only one that has just done its work, and halts nothing, is left."""
     pause, resume = (Call("control_playback", {"action": action}) for action in ("pause", "resume"))

@@ -11,17 +11,7 @@ from app.plugins.standin.lists import LIST, pointed
 from app.plugins.standin.patterns import Match
 from app.plugins.standin.planning import ASK, CHOOSE, NeedsCall, Plan, is_value, understand
 from app.plugins.standin.replies import examples, in_words, joined, not_understood, noted, small_talk
-from app.plugins.standin.situation import (
-    FILL_FORM,
-    HAND_BACK,
-    HELP,
-    PROTOCOL,
-    SEARCH,
-    UNSURE,
-    Move,
-    PlannedCall,
-    Situation,
-)
+from app.plugins.standin.situation import FILL_FORM, HAND_BACK, HELP, PROTOCOL, UNSURE, Move, PlannedCall, Situation
 from app.plugins.standin.values import REFERRING, WHEN
 from app.plugins.standin.vocabulary import asking, sentence
 
@@ -75,10 +65,9 @@ def _act(now: Situation) -> Move:
         if needed.call and not any(result.call == needed.call for result in now.results):
             return Move("", (needed.call,))
         # The lookups for a call that the user has declined mean nothing any more.
-        told = [it for it in now.results if it.call.name != HELP]
-        outcomes = told[-1:] if told and told[-1].declined else told
+        outcomes = now.results[-1:] if now.results and now.results[-1].declined else now.results
         asks = None if any(result.failed for result in now.results) else needed.asks
-        return Move(in_words(outcomes, (), now.lang), notes={"asks": asks}) if outcomes else _lost(now)
+        return Move(in_words(outcomes, (HELP,), now.lang), notes={"asks": asks}) if outcomes else _lost(now)
     done = [result.call for result in now.results]
     is_filled = any(call.name == FILL_FORM for call in done)
     remaining = [call for call in plan.calls if call not in done and not (is_filled and call.name == FILL_FORM)]
@@ -90,8 +79,7 @@ def _act(now: Situation) -> Move:
 def _answer(now: Situation, plan: Plan) -> Move:
     lookups = [name for name in now.tools if name.startswith((LIST, CHOOSE, ASK))]
     # What help does not know, a search or another dialog tells.
-    is_passed = now.is_unknown and (plan.foreign or any(it.call.name == SEARCH for it in now.results))
-    lookups += [HELP] if is_passed else []
+    lookups += [HELP] if now.is_unknown and (plan.foreign or any(it.failed for it in now.results)) else []
     acted = [it for it in now.results if it.call.name not in lookups]
     is_told = bool(acted) or any(call.name in lookups for call in plan.calls)
     filled = [noted(now, it.call.args) for it in acted if it.call.name == FILL_FORM and not it.failed]

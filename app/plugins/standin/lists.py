@@ -14,7 +14,7 @@ from app.plugins.standin.vocabulary import StandinVocabulary
 
 LIST = "list_"
 _ENTRY = re.compile(r"^\s*(\d+)[.)]\s+(.+?)\s*$", re.MULTILINE)
-_TOLD = re.compile(r"(?<![\w.])(\d+)\. ")
+_TOLD = re.compile(r"(?:^|[:：;] ?)(\d+)\. ", re.MULTILINE)
 _MARK = re.compile(r"\s*\(([^)]*)\)$")
 
 

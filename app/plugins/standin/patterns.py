@@ -13,7 +13,7 @@ from agents.language.schedule.grammar import is_shift
 from agents.language.text.stems import plain
 from agents.language.text.vocabulary import Unit
 from app.plugins.standin import values
-from app.plugins.standin.values import OPEN, REFERRING, WHEN, Parameter
+from app.plugins.standin.values import OPEN, WHEN, Parameter
 from app.plugins.standin.vocabulary import vocabulary
 from prompts import card, form_texts
 
@@ -174,20 +174,10 @@ class Match:
         # "To-dos" counts as "to-do": a noun may be singular or plural.
         return fixed - lexicon.fillers - {*lexicon.phrases("nouns")} <= {*lexicon.spelled(self.text)}
 
-    @property
-    def is_open(self) -> bool:
-        """Whether one of its values may be any words."""
-        return any(not (self._is_typed(slot) or slot in REFERRING) for slot in self.slots)
-
-    def _is_typed(self, slot: str) -> bool:
-        return slot == WHEN or bool(_choices(self.pattern.tool, slot, self.pattern.lang))
-
     def rank(self, own: Collection[str], active: Collection[str]) -> tuple[int, bool, bool, bool, bool, int]:
-        """Return the rank: by fixed words and typed values, then by owner: none, one of `active`, or `own` tools.
-
-        Then an order that begins with its verb goes first.
-        """
-        pattern, typed = self.pattern, sum(self._is_typed(slot) for slot in self.slots)
+        """Return the rank: by fixed words and typed values, by owner (none, `active`, `own` tools), by a word ahead."""
+        lexicon, pattern = vocabulary(self.pattern.lang), self.pattern
+        typed = sum(slot == WHEN or bool(lexicon.choices(pattern.tool, slot)) for slot in self.slots)
         size = sum(len(value) for slot, value in self.slots.items() if slot != WHEN)
         by_owner = not pattern.owner, pattern.owner in active, pattern.tool in own
         return len(pattern.fixed) + typed, *by_owner, not pattern.parts[0][0], -size

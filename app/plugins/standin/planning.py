@@ -254,10 +254,11 @@ def understand(now: Situation) -> Plan:
             try:
                 _follow(now, plan, match)
             except NeedsCall as needed:
-                if not needed.call and (help := _help_with(now, match.text)):
-                    plan.calls.append(help)
-                    continue
                 failed = [it for it in now.results if it.failed and it.call.name.startswith(LOOKUPS)]
+                is_vain = not needed.call and (failed or not needed.asks) and not now.is_unknown
+                if is_vain and HELP in now.tools and now.words.asks(match.text):
+                    plan.calls.append(PlannedCall(HELP, {"query": match.text}))
+                    continue
                 if len(now.wishes) == 1 or not failed or needed.call not in (None, *(it.call for it in failed)):
                     raise
                 # The message's other wishes go on.
@@ -274,13 +275,6 @@ def understand(now: Situation) -> Plan:
     elif (correction := corrected(heard := plain(now.heard), now.words.lang)) != heard:
         _correct(now, plan, correction)
     return plan
-
-
-def _help_with(now: Situation, text: str) -> PlannedCall | None:
-    """Return the call for help with a question whose look-up has found nothing; None if help knows nothing either."""
-    is_vain = any((it.failed and not it.declined) or it.text == "[]" for it in now.results)
-    is_helped = HELP in now.tools and now.words.asks(text) and is_vain and not now.is_unknown
-    return PlannedCall(HELP, {"query": text}) if is_helped else None
 
 
 def _correct(now: Situation, plan: Plan, correction: str) -> None:

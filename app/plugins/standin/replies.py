@@ -90,12 +90,11 @@ def in_words(results: Sequence[CallResult], lookups: Collection[str], lang: str)
             continue
         if result.declined:
             lines.append(sentence("cancelled", lang))
-        elif result.broken:
-            lines.append(joined(sentence("broken", lang), result.text))
         elif result.call.name == SEARCH:
             lines.append(sentence("nothing_found", lang) if result.failed else quotations(result.text, lang))
         elif result.failed:
-            lines.append(sentence("failed", lang, reason=_CODE.sub("", result.text)))
+            reason = _CODE.sub("", result.text)
+            lines.append(sentence("failed", lang, reason=reason) if reason else sentence("broken", lang))
         elif is_list(result.text):
             listed = sentence("success" if acted else "listing", lang, list=result.text)
         else:

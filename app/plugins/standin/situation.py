@@ -39,8 +39,6 @@ class CallResult:
     call: PlannedCall
     text: str
     failed: bool
-    broken: bool = False
-    """Whether the tool itself failed; the text is then only the help about it."""
     declined: bool = False
     """Whether the user has refused the call's confirmation."""
     seen: bool = False
@@ -177,20 +175,17 @@ class Situation:
         return next((thing(it) for it in reversed(names) if thing(it) in listed), "")
 
     @cached_property
-    def examples(self) -> tuple[Match, ...]:
-        """Return the examples that the message says, no matter who is to hear them."""
-        return self.phrases.wishes(self.heard, self.tools, self.facts.get("active", ()))
-
-    @property
     def is_disputed(self) -> bool:
         """Whether any words fill another dialog's example of a question, while a dialog that searches may know more."""
         is_question = self.own is not None and SEARCH in self.own["tools"] and self.words.asks(self.heard)
-        return is_question and not self.is_unknown and any(it.pattern.owner and it.is_open for it in self.examples)
+        found = self.phrases.wishes(self.heard, self.tools) if is_question and not self.is_unknown else ()
+        return any(it.pattern.owner for it in found)
 
     @cached_property
     def wishes(self) -> tuple[Match, ...]:
         """Return the user's wishes, as matches with examples."""
-        active, wishes = self.facts.get("active", ()), self.examples
+        active = self.facts.get("active", ())
+        wishes = self.phrases.wishes(self.heard, self.tools, active)
         # "Delete it" names no subject, and reaches no other dialog; "pause" reaches a film that plays. "No, at nine"
         # is for what was last done, and not for what was done before a question.
         is_correction = self.words.behind(self.heard, "correcting") is not None
@@ -293,6 +288,6 @@ def _result(call: PlannedCall, message: ToolMessage) -> CallResult:
     if trouble in ("failed", "arguments", "unknown"):
         # The returned text instructs a model; a user must not read it.
         unfit, advice = notes_of(message).get("unfit"), notes_of(message).get("rescued")
-        return CallResult(call, unfit or advice or "", failed=True, broken=not unfit)
+        return CallResult(call, unfit or advice or "", failed=True)
     seen = notes_of(message).get("seen") in ("shown", "with_words", "as_answer")
     return CallResult(call, message.text.strip(), message.status == "error", declined=trouble == "declined", seen=seen)

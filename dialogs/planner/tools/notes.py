@@ -75,8 +75,9 @@ async def keep_note(note: Text, runtime: Runtime) -> str:
     """
     at = present(runtime).astimezone(await zone_of(runtime)).isoformat()
     async with NOTES.held(runtime):
-        await NOTES.add(runtime, await NOTES.entries(runtime), [{**worded_as(note, runtime), "at": at}])
-    return said("notes_kept", runtime.state["lang"], note=note)
+        keys = await NOTES.add(runtime, await NOTES.entries(runtime), [{**worded_as(note, runtime), "at": at}])
+        number = next(it.number for it in await NOTES.entries(runtime) if it.key in keys)
+    return said("notes_kept", runtime.state["lang"], note=f"{number}. {note}")
 
 
 @traits(always=True, volatile=True, private=True)

@@ -51,6 +51,7 @@ AT_ONCE = [
         ["reminder + call Ann @ 2026-11-20 17:00"],
     ),
     ("en", ("add tea to my list", "delete it"), []),
+    ("en", ("remember that the code is 4711", "yes", "delete it"), []),
     ("en", ("add trip", "never mind, show my list", "yes"), []),
     ("en", ("add tea to my list", "no, coffee", "yes"), ["to-do + coffee"]),
     ("en", ("add tea to my list", "no problem", "yes"), ["to-do + tea"]),

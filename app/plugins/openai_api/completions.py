@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Header, HTTPException, Response
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from agents.errors import ModelUnavailable
 from agents.events import Event, Message, ModelEnd
@@ -28,7 +28,7 @@ from app.doors.http.delivery import streamed, whole
 from app.doors.http.exchange import BETWEEN
 from app.doors.http.histories import Histories
 from app.doors.http.uploads import Upload, decoded, with_uploads
-from app.plugins.openai_api.form import Bounds, CallId, SentCall, refuse_undone, said_and_called
+from app.plugins.openai_api.form import Bounds, CallId, Sent, SentCall, refuse_undone, said_and_called
 from app.plugins.openai_api.front_ends import ForWhom, FrontEndUser, unwrapped
 from app.plugins.openai_api.reply import MODEL, Reply
 from app.plugins.openai_api.structured import FIELD, answer_form
@@ -41,19 +41,23 @@ PARTS = ("text", "image_url")
 """The readable kinds of a message's parts."""
 
 
-class Part(BaseModel):
+class PictureAddress(Sent):
+    """The address of a picture."""
+
+    url: str = ""
+
+
+class Part(Sent):
     """A part of a message: text, or a picture as a `data:` address."""
 
-    model_config = ConfigDict(extra="allow")
     type: str
     text: str = ""
-    image_url: Mapping[str, str] = {}
+    image_url: PictureAddress | None = None
 
 
-class ChatMessage(BaseModel):
+class ChatMessage(Sent):
     """A message in the client's history."""
 
-    model_config = ConfigDict(extra="allow")
     role: Annotated[str, Field(max_length=40)]
     content: str | list[Part] | None = None
     tool_calls: list[SentCall] | None = None
@@ -77,7 +81,7 @@ class ChatMessage(BaseModel):
     @property
     def pictures(self) -> list[Upload]:
         """The pictures beside the text; a picture at an address outside the message has no content."""
-        addresses = [part.image_url.get("url", "").partition(";base64,") for part in self.parts if part.image_url]
+        addresses = [part.image_url.url.partition(";base64,") for part in self.parts if part.image_url]
         contents = [decoded(data) if head.startswith("data:image/") else b"" for head, _, data in addresses]
         return [Upload(content, kind="photo") for content in contents]
 
@@ -86,10 +90,9 @@ Stop = Annotated[str, Field(max_length=100)]
 Limit = Annotated[int, Field(ge=1)]
 
 
-class Completion(BaseModel):
+class Completion(Sent):
     """A request; `form.py` refuses or ignores the client's other fields."""
 
-    model_config = ConfigDict(extra="allow")
     model: Annotated[str, Field(max_length=exchange.LONGEST_NAME)]
     messages: Annotated[list[ChatMessage], Field(min_length=1)]
     tools: list[dict[str, Any]] | None = None

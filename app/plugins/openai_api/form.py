@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from agents.events import CUT, REBUILT, RETRY, Error, ToolRequest
 from agents.language.text.clean import safe_json
@@ -60,18 +60,27 @@ def refuse_undone(fields: Mapping[str, Any]) -> None:
             raise HttpRefusal(422, f"{name!r} is not supported here with any value{able}.", "unsupported_value", name)
 
 
-class SentFunction(BaseModel):
-    """The function of a call."""
+class Sent(BaseModel):
+    """A part of a request; null stands for a field that is left out."""
 
     model_config = ConfigDict(extra="allow")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, sent: Any) -> Any:
+        return {name: value for name, value in sent.items() if value is not None} if isinstance(sent, dict) else sent
+
+
+class SentFunction(Sent):
+    """The function of a call."""
+
     name: Annotated[str, Field(max_length=128)]
     arguments: str = ""
 
 
-class SentCall(BaseModel):
+class SentCall(Sent):
     """A call in the client's history."""
 
-    model_config = ConfigDict(extra="allow")
     id: CallId = ""
     type: str = "function"
     function: SentFunction

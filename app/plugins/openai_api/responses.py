@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.sse import format_sse_event
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from agents.language.text.clean import safe_json
 from app.doors.http import exchange
 from app.doors.http.delivery import streamed, whole
 from app.plugins.openai_api.completions import Completion, Talking
-from app.plugins.openai_api.form import CallId, error_of
+from app.plugins.openai_api.form import CallId, Sent, error_of
 from app.plugins.openai_api.reply import Reply
 
 PREFIX = "resp_"
@@ -28,10 +28,9 @@ router = APIRouter(
 )
 
 
-class ResponseItem(BaseModel):
+class ResponseItem(Sent):
     """A message of the input."""
 
-    model_config = ConfigDict(extra="allow")
     type: str = "message"
     role: Annotated[str, Field(max_length=40)] = "user"
     content: str | list[dict[str, Any]] = ""
@@ -60,15 +59,14 @@ def _content(content: str | list[dict[str, Any]]) -> str | list[dict[str, Any]]:
         return content
     parts = [{**part, "type": KINDS.get(str(part.get("type")), str(part.get("type")))} for part in content]
     for part in parts:
-        if "image_url" in part:
+        if part.get("image_url"):
             part["image_url"] = {"url": str(part["image_url"])}
     return parts
 
 
-class NewResponse(BaseModel):
+class NewResponse(Sent):
     """A request; the client's other fields are refused or ignored as in chat completions."""
 
-    model_config = ConfigDict(extra="allow")
     model: Annotated[str, Field(max_length=exchange.LONGEST_NAME)]
     input: str | list[ResponseItem]
     previous_response_id: Annotated[str | None, Field(max_length=exchange.LONGEST_NAME + len(PREFIX))] = None
@@ -84,7 +82,9 @@ class NewResponse(BaseModel):
         if wrong := next((name for name, value in UNDONE.items() if others.get(name, value) not in (value, None)), ""):
             raise exchange.HttpRefusal(422, f"{wrong!r} is not supported here.", "unsupported_value", wrong)
         items = [ResponseItem(content=self.input)] if isinstance(self.input, str) else self.input
-        asked = {"model": self.model, "messages": [item.message() for item in items], "user": self.user}
+        # The thoughts of a model that answered before are no part of what was said.
+        said = [item.message() for item in items if item.type != "reasoning"]
+        asked = {"model": self.model, "messages": said, "user": self.user}
         try:
             return Completion.model_validate({**others, **asked, "max_tokens": self.max_output_tokens})
         except ValidationError as fault:

@@ -69,6 +69,23 @@ async def test_a_front_end_that_knows_no_user_names_none(
     assert (await asked(client, user=5)).status_code == 422
 
 
+async def test_null_is_a_field_that_is_left_out(client: httpx.AsyncClient, script: Script) -> None:
+    """Clients write out what they have no value for: in a request, in a message, in its parts and its calls."""
+    script.add(supervisor=["Hello.", "Hello."])
+    function = {"name": "add", "arguments": None}
+    called = {"role": "assistant", "content": None, "tool_calls": [{"id": "a", "type": None, "function": function}]}
+    parts = [{"type": "text", "text": None}, {"type": "text", "text": "hi", "image_url": None}]
+    messages = [*HELLO, called, {"role": "user", "content": parts, "tool_calls": None, "tool_call_id": None}]
+    nothing = dict.fromkeys(DONE - {"model", "messages"})
+    assert (await asked(client, **{**nothing, "messages": messages})).json()["choices"][0]["message"]["content"]
+    thought: Any = {"type": "reasoning", "id": "rs_1", "summary": [], "content": None, "encrypted_content": None}
+    given = {
+        "input": [*HELLO, thought, {"role": "assistant", "content": "Hi."}, *HELLO],
+        **dict.fromkeys(("stream", "text")),
+    }
+    assert (await client.post("/v1/responses", json={"model": MODEL, **given})).json()["status"] == "completed"
+
+
 async def test_what_would_change_an_answer_is_refused(client: httpx.AsyncClient, script: Script) -> None:
     """OpenAI's own fault names the field, whole and for a stream; no model is asked."""
     for field, value in [(field, value) for field, values in ASKED.items() for value in values]:

@@ -3,6 +3,7 @@
 The results of the latter are in `agents/command_line.py`.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Protocol, cast
 
 import typer
 
+from agents.errors import ContractError
 from agents.toolkit.services import Services
 
 
@@ -41,6 +43,10 @@ class SlashCommand:
     """Returns one line, in a language, on the command."""
     in_groups: bool = True
     """Whether the menus of groups show it, too; if not, its answer is for the user alone, in groups as well."""
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch("[a-z_]+", self.name):
+            raise ContractError(f"SlashCommand.name has small letters and underscores alone, found {self.name!r}")
 
 
 class Installation(Protocol):

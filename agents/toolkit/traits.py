@@ -214,8 +214,11 @@ def traits(
     def marked(tool: Marked) -> Marked:
         if isinstance(tool, BaseTool):
             with_traits(tool, stated)
-        else:
+        elif isinstance(tool, type):
             setattr(tool, _OF_CLASS, stated)
+        else:
+            # The tool that is made of it would have no traits: a write would count as a read.
+            raise ContractError(f"write @traits above @tool, not below it: {getattr(tool, '__name__', tool)}")
         return tool
 
     return marked

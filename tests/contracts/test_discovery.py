@@ -196,6 +196,11 @@ def test_a_plugin_whose_code_fails_at_the_start_is_named(
     [
         ("around_turn=5", "check", "Plugin.around_turn: Input should be callable, found 5"),
         ("commands=5", "check", "Plugin.commands: Input should be an instance of Sequence, found 5"),
+        (
+            "commands=[SlashCommand(name='/x', run=int, description=int)]",
+            "check",
+            "SlashCommand.name has small letters",
+        ),
         ("commands=['odd']", "check", "Plugin.commands: Input should be an instance of SlashCommand, found 'odd'"),
         ("setup={'odd': 'x'}", "check", "Plugin.setup: Input should be callable, found 'x'"),
         ("tables={}", "check", "Plugin.tables: Input should be an instance of Tables, found {}"),
@@ -211,7 +216,7 @@ def test_a_plugin_of_a_wrong_form_is_named(
     """What is no function, or returns nothing of use, is one line, and not a traceback."""
     monkeypatch.setenv("DATABASE_URL", database)
     monkeypatch.setenv("LLM_MODEL", "local:rules")
-    plant(app.plugins, f"from agents.plugin import Plugin\nplugin = Plugin({field})")
+    plant(app.plugins, f"from agents.plugin import *\nfrom agents.toolkit.commands import *\nplugin = Plugin({field})")
     assert command_line.main([command]) == 2
     shown = capsys.readouterr()
     [line] = [line for line in (shown.out + shown.err).splitlines() if told in line]

@@ -183,3 +183,13 @@ async def test_parameters_with_aliases_and_a_blocking_store(chat: Chat) -> None:
     call = Call("keep", {"word": "box", "most": 5})
     chat.expects(supervisor=[Call("plan_things", {"brief": "-"})], planner=[call, "Kept."])
     assert "planner.keep(word='box', most=5) = box: 5\n" in await chat.says("keep it")
+
+
+def test_traits_below_the_decorator_of_a_tool_are_refused() -> None:
+    """They would be lost: the tool is made of the function, and a write would count as a read."""
+
+    def mine() -> str:
+        return ""
+
+    with pytest.raises(ContractError, match="write @traits above @tool, not below it: mine"):
+        traits(effect="write")(mine)  # type: ignore[type-var]

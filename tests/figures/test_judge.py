@@ -156,7 +156,7 @@ async def test_a_model_that_refuses_the_key_is_given_up(tmp_path: Path) -> None:
 async def test_what_was_judged_is_printed_at_the_end(tmp_path: Path) -> None:
     """A stopped run prints its figures so far."""
     write_sets(tmp_path / "data")
-    async with Provider.open(stand_in, pace=0.6) as server:
+    async with Provider.open(stand_in, pace=0.3) as server:
         options = ["--model", "openai:m", "--data", "data", "--json", "--set", "star_switch", "--at-once", "1"]
         done = await judge(tmp_path, *options, url=server.url, stops=(signal.SIGTERM, server.is_asked(TALK[2][0])))
     assert done.code == 130

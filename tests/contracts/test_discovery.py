@@ -84,6 +84,7 @@ def test_file_names_are_names() -> None:
         ('tool="break it", description="Used for breaking."', "Dialog.tool must be a plain name .* 'break it'"),
         ('tool="break_it", description="Breaks things."', "must begin with 'Used for ', found 'Breaks things.'"),
         (f'{BODY}, resume="perhaps"', "Dialog.resume: Input should be .ask., .* found .perhaps."),
+        (f'{BODY}, forwarding="all"', "Dialog.forwarding: Input should be .* found .all."),
         (f"{BODY}, form=create_model('Order', number=int, why=(str, ''))", "Order.*'not known yet': number$"),
         (f"{BODY}, form=create_model('Order', to=('Town', None))", "line 4: .*: name 'Town' is not defined"),
         (f"{BODY}, form=create_model('Order')()", "Dialog.form must be a class of pydantic's BaseModel, found Order"),

@@ -12,7 +12,6 @@ from agents.memory.store import namespace_of
 from app.assistant import Turn
 from app.testing import Chat
 from app.testing.script import Call
-from dialogs import Dialog
 from tests.support.changed_speakers import changed
 from tests.support.scripted_assistant import Gate
 
@@ -143,9 +142,3 @@ async def test_a_user_who_lets_messages_wait_is_not_interrupted(custom: Chat) ->
     custom.expects(supervisor=["Hello."])
     await custom.says("Hi there my friend")
     assert TOP.findall(custom.script.asked[-1].messages[-1].text)[0][2] == "false"
-
-
-def test_a_wrong_mode_is_a_fault_of_the_dialog() -> None:
-    """The author is told what there is."""
-    with pytest.raises(Exception, match="must be one of"):
-        Dialog(tool="x_y", description="Used for x.", forwarding="all")  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from agents.language.schedule.grammar import read
+from agents.language.schedule.grammar import is_shift, read
 from agents.language.text.stems import plain
 from agents.language.text.vocabulary import behind_no, corrected, mentions
 from app.plugins.standin import lists, values
@@ -382,6 +382,10 @@ def is_sure(now: Situation, match: Match) -> bool:
     # A timer is called by its length.
     times = [read(plain(text), words.lang) for text in named]
     is_timed = is_timed or any(it and not it.rest and "length" not in it.pieces for it in times)
+    # "An hour later. No, two": hours, or two o'clock?
+    before = [str(it.call.args.get(WHEN)) for it in now.last_results if not it.failed]
+    is_number = values.number(match.slots.get(WHEN, ""), words) is not None
+    is_timed = is_timed or (is_number and any(is_shift(it, words.lang) for it in before[-1:]))
     # "Tomorrow … at 7": the hour may be that of the thing to do.
     whole = read(plain(match.text), words.lang) if WHEN in match.slots and opened else None
     between = "".join(match.text[it[1] : after[0]] for it, after in pairwise(whole.places)) if whole else ""

@@ -129,6 +129,26 @@ async def test_an_answered_question_is_not_put_again(tmp_path: Path) -> None:
         assert await room.say("ann", "on Sunday", "en") == "Set: 1. dentist: on Sunday at 10 am."
 
 
+@pytest.mark.needs("planner")
+@pytest.mark.parametrize(
+    ("lang", "shift", "number", "said"),
+    [
+        ("en", "move it an hour later", "no, two", "(when: “at two”)?"),
+        ("ru", "сдвинь на час позже", "нет, на два", "(когда: “на два”)?"),
+    ],
+)
+async def test_a_number_behind_a_shift_is_said_back(
+    tmp_path: Path, lang: str, shift: str, number: str, said: str
+) -> None:
+    """It may mean two hours, or two o'clock."""
+    async with standin(tmp_path / "said.db") as room:
+        await room.say("ann", REMIND[lang], lang)
+        await room.say("ann", shift, lang)
+        before = await room.stored("ann")
+        assert said in await room.say("ann", number, lang)
+        assert changes(before, await room.stored("ann")) == []
+
+
 @pytest.mark.needs("planner", "player")
 async def test_what_cannot_be_found_keeps_no_other_wish_from_being_done(tmp_path: Path) -> None:
     """The failure is told, and the rest of the message is done, here and by another dialog."""

@@ -39,10 +39,13 @@ from tests.support.scripted_assistant import THREAD, said, script_lines
     ("fault", "requests", "retries"),
     [
         pytest.param(Fail(429, retry_after=0.4, times=2), 3, 0, id="429"),
+        pytest.param(Fail(500), 2, 0, id="500"),
         pytest.param(Delay(LATE, match=SPEAKER), 2, 0, id="hang"),
         pytest.param(StreamFault("truncate", after_chunks=3, match=STREAM), 2, 1, id="cut in mid-text"),
+        pytest.param(StreamFault("disconnect", after_chunks=3, match=STREAM), 2, 1, id="dropped in mid-text"),
         pytest.param(StreamFault("stall", 3, stall_seconds=LATE, match=STREAM), 2, 1, id="stall in mid-text"),
         pytest.param(StreamFault("stall", 0, stall_seconds=LATE, match=STREAM), 2, 0, id="stall before the text"),
+        pytest.param(StreamFault("truncate", after_chunks=0, match=STREAM), 2, 1, id="nothing at all"),
         pytest.param(StreamFault("malformed", after_chunks=3, match=STREAM), 2, 1, id="garbled chunk"),
     ],
 )
@@ -73,10 +76,15 @@ async def test_a_passing_fault_is_got_over(
     ("fault", "code", "requests", "retries"),
     [
         pytest.param(Fail(429, retry_after=0.1, times=None), "busy", 3, 0, id="429"),
+        pytest.param(Fail(500, times=None), "busy", 3, 0, id="500"),
         pytest.param(Delay(LATE, times=None), "busy", 3, 0, id="hang"),
         pytest.param(StreamFault("disconnect", 3, times=None), "busy", 3, 2, id="dropped in mid-text"),
+        pytest.param(StreamFault("stall", 3, stall_seconds=LATE, times=None), "busy", 3, 2, id="stall in mid-text"),
         pytest.param(Fail(401, times=None), "key_refused", 1, 0, id="401"),
+        pytest.param(Fail(403, times=None), "key_refused", 1, 0, id="403"),
+        pytest.param(Fail(404, code="model_not_found", times=None), "unavailable", 1, 0, id="no such model"),
         pytest.param(Fail(400, code="context_length_exceeded", times=None), "too_long", 1, 0, id="too long"),
+        pytest.param(Fail(400, times=None), "unavailable", 1, 0, id="400"),
     ],
 )
 async def test_a_lasting_fault_is_told(

@@ -117,8 +117,9 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
 def _late_modules() -> Iterator[str]:
     """Yield the modules of a team's own folders that a door or a command alone loads; shipped ones are tested."""
     for name, plugin in plugins_found().items():
-        file = Path(str(sys.modules[module_of(name)].__file__))
-        if any(file.is_relative_to(root) for root in prompts.EXTENSIONS):
+        # A dialog that was put together by a form has no module.
+        file = getattr(sys.modules.get(module_of(name)), "__file__", None)
+        if file and any(Path(file).is_relative_to(root) for root in prompts.EXTENSIONS):
             yield from plugin.routes
             yield from filter(None, [plugin.command_line] if isinstance(plugin.command_line, str) else [])
 

@@ -184,7 +184,8 @@ def test_a_plugin_whose_code_fails_at_the_start_is_named(
 ) -> None:
     """The operator reads the file, the line and the error, in one line, and the exit code is 2."""
     monkeypatch.setenv("DATABASE_URL", "odd://x" if "storage" in field else database)
-    monkeypatch.setenv("LLM_MODEL", "local:rules")
+    monkeypatch.setenv("LLM_MODEL", "local:rules" if "models" in field else "openai:none")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
     plant(app.plugins, FAILING.format(failure=f"{failure}('no licence')", field=field))
     assert command_line.main([command]) == 2
     told = capsys.readouterr()
@@ -216,7 +217,8 @@ def test_a_plugin_of_a_wrong_form_is_named(
 ) -> None:  # fmt: skip
     """What is no function, or returns nothing of use, is one line, and not a traceback."""
     monkeypatch.setenv("DATABASE_URL", database)
-    monkeypatch.setenv("LLM_MODEL", "local:rules")
+    monkeypatch.setenv("LLM_MODEL", "openai:none")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
     plant(app.plugins, f"from agents.plugin import *\nfrom agents.toolkit.commands import *\nplugin = Plugin({field})")
     assert command_line.main([command]) == 2
     shown = capsys.readouterr()

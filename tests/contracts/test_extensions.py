@@ -266,4 +266,4 @@ def test_what_is_loaded_later_is_checked(own: Path, field: str, told: str) -> No
     )
     (plugin / "__init__.py").write_text(source, "utf-8")
     (plugin / "paths.py").write_text("from math import pie\n", "utf-8")
-    assert told in run(own, "check", code=2)
+    assert told in run(own, "check", code=2, LLM_MODEL="openai:none", OPENAI_API_KEY="none")

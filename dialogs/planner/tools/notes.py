@@ -54,10 +54,10 @@ class NoteLink:
         items = await stored_todos(self.memory.store, question.user or question.thread, NOTES.name)
         shared = {item: len(sought & _telling(item.value["text"], lang)) for item in items}
         most = max(1, len(sought) / 2, *shared.values())
-        found = [item.value for item in items if shared[item] == most]
-        self.is_foreign |= any(values.get("origin") == OTHERS for values in found)
+        notes = [item.value for item in items if shared[item] == most]
+        self.is_foreign |= any(note.get("origin") == OTHERS for note in notes)
         now = datetime.fromtimestamp(int(self.memory.now()), UTC)
-        words = "; ".join(NOTES.words(values, lang, now) for values in found)
+        words = "; ".join(NOTES.words(note, lang, now) for note in notes)
         return said("notes_found", lang, items=words) if words else None
 
 

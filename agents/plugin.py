@@ -111,7 +111,8 @@ class Plugin:
     routes: Sequence[str] = ()
     """Modules with a FastAPI `router`, and perhaps `serving(app)`, a context manager in which the HTTP door serves.
 
-    `error_of(status, message, code, param)` may return the `error` of an answer below the router's prefix.
+    `error_of(status, message, code, param)` may return the `error` of an answer below the router's prefix, and
+    `STATUSES` maps its statuses.
     `UPLOADS` may begin the paths that take files. `home(lang)`, `link(lang)` and `thread_link(thread, lang)` may return
     an address and its name, for keys with the module's `SCOPE`.
     """

@@ -32,6 +32,8 @@ _UNSEEN = re.compile(f"({_HONEST})|[{UNSEEN}]")
 _BREAKS = re.compile("\r\n|[\u2028\u2029]")
 _HALVES = re.compile("[\ud800-\udfff]")
 _RAW_IN_JSON = re.compile(f"[\x7f-\x9f{UNSEEN}\u2028\u2029\ud800-\udfff]")
+DEEPEST = 40
+"""The most levels of foreign data: nobody means more, and no walk through fewer ends in a RecursionError."""
 
 
 def clean(text: str) -> str:
@@ -48,6 +50,12 @@ def whole(data: Any) -> Any:
     if isinstance(data, Mapping):
         return {whole(name): whole(value) for name, value in data.items()}
     return [*map(whole, data)] if isinstance(data, list | tuple) else data
+
+
+def is_shallow(data: object, left: int = DEEPEST) -> bool:
+    """Tell whether data has no more than so many levels."""
+    inner = data.values() if isinstance(data, Mapping) else data if isinstance(data, list) else ()
+    return left > 0 and all(is_shallow(value, left - 1) for value in inner)
 
 
 def safe_json(data: object, *, indent: int | None = None) -> str:

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, ValidationError
 
-from agents.language.text.clean import safe_json
+from agents.language.text.clean import DEEPEST, is_shallow, safe_json
 from agents.toolkit.client_tools import ClientResult, ClientTool
 from agents.toolkit.result import LONGEST_OBJECT, written
-from app.doors.http.exchange import HttpRefusal
+from app.doors.http.exchange import HttpRefusal, first_fault
 
 MOST_TOOLS = 128
 LONGEST_TOOLS = 200_000
@@ -25,6 +25,12 @@ class SentTool(BaseModel):
     parameters: dict[str, Any] | None = None
 
 
+class SentTools(BaseModel):
+    """The tools of a client."""
+
+    tools: list[SentTool]
+
+
 def described_tools(
     tools: Sequence[Mapping[str, Any]], choice: object = None, *, alone: bool = False
 ) -> list[ClientTool]:
@@ -35,14 +41,14 @@ def described_tools(
     """
     if choice == "none":
         return []
-    if len(tools) > MOST_TOOLS or len(safe_json(tools)) > LONGEST_TOOLS:
-        raise _refusal(f"There may be {MOST_TOOLS} tools, with {LONGEST_TOOLS} characters in all.")
-    if other := next((tool for tool in tools if tool.get("type", "function") != "function"), None):
+    if len(tools) > MOST_TOOLS or not is_shallow(tools) or len(safe_json(tools)) > LONGEST_TOOLS:
+        raise _refusal(f"There may be {MOST_TOOLS} tools, with {LONGEST_TOOLS} characters and {DEEPEST} levels.")
+    if other := next((tool for tool in tools if (tool.get("type") or "function") != "function"), None):
         raise _refusal(f"Tools of the type {other['type']!r} are not run here; functions are called.")
     try:
-        sent = [SentTool.model_validate(tool.get("function", tool)) for tool in tools]
+        sent = SentTools.model_validate({"tools": [tool.get("function", tool) for tool in tools]}).tools
     except ValidationError as fault:
-        raise _refusal(fault.errors()[0]["msg"]) from None
+        raise _refusal(first_fault(fault)[1]) from None
     if len({tool.name for tool in sent}) < len(sent):
         raise _refusal("Two tools have the same name.")
     return [ClientTool(tool.name, tool.description or "", tool.parameters or {}, alone) for tool in sent]

@@ -4,8 +4,9 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Annotated, Any
 
 from fastapi import Header, HTTPException, Path, Query, Request, params
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
@@ -63,6 +64,23 @@ class HttpRefusal(HTTPException):
     def __init__(self, status: int, message: str, code: str, param: str | None = None) -> None:
         super().__init__(status, message)
         self.code, self.param = code, param
+
+
+def first_fault(failure: RequestValidationError | ValidationError) -> tuple[str, str]:
+    """Return the name of a faulty field, as `messages[0].role`, and the fault in words.
+
+    A value that may have several forms is faulty in the form that it comes closest to.
+    """
+    fault = max(failure.errors(), key=lambda each: len(each["loc"]))
+    if fault["type"] == "json_invalid":
+        return "", f"The body is not JSON: {fault['ctx']['error']}."
+    place = fault["loc"] if isinstance(failure, ValidationError) else fault["loc"][1:]
+    if not place:
+        return "", "The body must be a JSON object, with `Content-Type: application/json`."
+    # pydantic puts the names of its types between those of fields.
+    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in place if "[" not in str(part)]
+    name = "".join(parts).removeprefix(".")
+    return name, f"{name}: {fault['msg']}"
 
 
 class HistoryRoute(APIRoute):

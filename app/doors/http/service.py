@@ -203,7 +203,8 @@ def fault(request: Request, status: int, message: str, code: str = "", param: st
     error: dict[str, object] = {"code": code, "message": message}
     for module in request.app.state.plugins:
         if hasattr(module, "error_of") and request.url.path.startswith(module.router.prefix):
-            error = module.error_of(status, message, code, param)
+            error = module.error_of(status, message, code, param or None)
+            status = getattr(module, "STATUSES", {}).get(status, status)
     return JSONResponse({"error": error}, status_code=status, headers=headers)
 
 
@@ -251,9 +252,7 @@ async def answer_failure(request: Request, failure: Exception) -> Response:
         case StarletteHTTPException():
             status, message = failure.status_code, str(failure.detail)
         case RequestValidationError():
-            first = failure.errors()[0]
-            param = ".".join(map(str, first["loc"][1:]))
-            status, message = 422, f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            status, (param, message) = 422, exchange.first_fault(failure)
         case UsageError():
             status, message = 409, str(failure)
         case Undeleted():

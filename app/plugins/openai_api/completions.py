@@ -28,7 +28,7 @@ from app.doors.http.delivery import streamed, whole
 from app.doors.http.exchange import BETWEEN
 from app.doors.http.histories import Histories
 from app.doors.http.uploads import Upload, decoded, with_uploads
-from app.plugins.openai_api.form import Bounds, CallId, Sent, SentCall, refuse_undone, said_and_called
+from app.plugins.openai_api.form import Bounds, CallId, OrOne, Sent, SentCall, refuse_undone, said_and_called
 from app.plugins.openai_api.front_ends import ForWhom, FrontEndUser, unwrapped
 from app.plugins.openai_api.reply import MODEL, Reply
 from app.plugins.openai_api.structured import FIELD, answer_form
@@ -44,22 +44,27 @@ PARTS = ("text", "image_url")
 class PictureAddress(Sent):
     """The address of a picture."""
 
+    main = "url"
     url: str = ""
 
 
 class Part(Sent):
     """A part of a message: text, or a picture as a `data:` address."""
 
-    type: str
+    main = "text"
+    type: str = "text"
     text: str = ""
     image_url: PictureAddress | None = None
+
+
+Parts = Annotated[list[Part], OrOne]
 
 
 class ChatMessage(Sent):
     """A message in the client's history."""
 
     role: Annotated[str, Field(max_length=40)]
-    content: str | list[Part] | None = None
+    content: Parts = Field(default_factory=list)
     tool_calls: list[SentCall] | None = None
     tool_call_id: CallId = ""
 
@@ -69,19 +74,14 @@ class ChatMessage(Sent):
         return said_and_called(self.text, self.tool_calls or [])
 
     @property
-    def parts(self) -> list[Part]:
-        """The parts of the message."""
-        return self.content if isinstance(self.content, list) else [Part(type="text", text=self.content or "")]
-
-    @property
     def text(self) -> str:
         """The text of the message."""
-        return "".join(part.text for part in self.parts)
+        return "".join(part.text for part in self.content)
 
     @property
     def pictures(self) -> list[Upload]:
         """The pictures beside the text; a picture at an address outside the message has no content."""
-        addresses = [part.image_url.url.partition(";base64,") for part in self.parts if part.image_url]
+        addresses = [part.image_url.url.partition(";base64,") for part in self.content if part.image_url]
         contents = [decoded(data) if head.startswith("data:image/") else b"" for head, _, data in addresses]
         return [Upload(content, kind="photo") for content in contents]
 
@@ -99,7 +99,7 @@ class Completion(Sent):
     parallel_tool_calls: bool | None = None
     stream: bool = False
     stream_options: Mapping[str, bool] | None = None
-    stop: Stop | Annotated[list[Stop], Field(max_length=4)] | None = None
+    stop: Annotated[list[Stop], Field(max_length=4), OrOne] = Field(default_factory=list)
     max_tokens: Limit | None = None
     max_completion_tokens: Limit | None = None
     user: Annotated[exchange.Name | None, exchange.SentName] = None
@@ -107,9 +107,8 @@ class Completion(Sent):
     @property
     def bounds(self) -> Bounds:
         """The bounds of its answer: stop sequences, and the most tokens."""
-        stops = [self.stop] if isinstance(self.stop, str) else self.stop or []
         limits = [limit for limit in (self.max_tokens, self.max_completion_tokens) if limit]
-        return Bounds([*filter(None, stops)], min(limits, default=None))
+        return Bounds([*filter(None, self.stop)], min(limits, default=None))
 
 
 ThreadId = Annotated[
@@ -174,11 +173,11 @@ class Talking:
         if not spoken or spoken[-1].role == "assistant":
             raise exchange.HttpRefusal(422, exchange.LAST_IS_USERS, "unsupported_value", "messages")
         last = spoken[-1]
-        if unread := {part.type for part in last.parts} - {*PARTS}:
+        if unread := {part.type for part in last.content} - {*PARTS}:
             message = f"Parts of these kinds are not read: {', '.join(sorted(unread))}; these are: {', '.join(PARTS)}."
             raise exchange.HttpRefusal(422, message, "unsupported_value", "messages")
         if last.role == "user" and not last.text.strip() and not last.pictures:
-            raise HTTPException(422, exchange.EMPTY)
+            raise exchange.HttpRefusal(422, exchange.EMPTY, "invalid", "messages")
         user = self.key.user(self.for_whom.user or body.user)
         if body.model == HELPER:
             return await self._helped(body, user or f"http:{self.key.name}"), {}

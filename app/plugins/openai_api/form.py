@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from agents.events import CUT, REBUILT, RETRY, Error, ToolRequest
 from agents.language.text.clean import safe_json
@@ -61,21 +61,29 @@ def refuse_undone(fields: Mapping[str, Any]) -> None:
 
 
 class Sent(BaseModel):
-    """A part of a request; null stands for a field that is left out."""
+    """A part of a request; null stands for a field that is left out, and a bare text for the field `main`."""
 
     model_config = ConfigDict(extra="allow")
+    main: ClassVar[str] = ""
 
     @model_validator(mode="before")
     @classmethod
-    def _without_nulls(cls, sent: Any) -> Any:
+    def _in_full(cls, sent: Any) -> Any:
+        sent = {cls.main: sent} if cls.main and isinstance(sent, str) else sent
         return {name: value for name, value in sent.items() if value is not None} if isinstance(sent, dict) else sent
 
 
+OrOne = BeforeValidator(lambda sent: [sent] if isinstance(sent, str) else sent)
+"""Makes a list of a bare text."""
+Arguments = Annotated[str, Field(validation_alias=AliasChoices("arguments", "input"))]
+"""The arguments of a function, or the text for a custom tool."""
+
+
 class SentFunction(Sent):
-    """The function of a call."""
+    """The function, or the custom tool, of a call."""
 
     name: Annotated[str, Field(max_length=128)]
-    arguments: str = ""
+    arguments: Arguments = ""
 
 
 class SentCall(Sent):
@@ -83,7 +91,7 @@ class SentCall(Sent):
 
     id: CallId = ""
     type: str = "function"
-    function: SentFunction
+    function: Annotated[SentFunction, Field(validation_alias=AliasChoices("function", "custom"))]
 
     def words(self) -> str:
         """Return the call as text; equal calls have equal texts."""

@@ -1,5 +1,6 @@
 """OpenAI's Responses API, the default of its newer clients."""
 
+import re
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Annotated, Any
@@ -11,13 +12,20 @@ from pydantic import Field, ValidationError
 from agents.language.text.clean import safe_json
 from app.doors.http import exchange
 from app.doors.http.delivery import streamed, whole
-from app.plugins.openai_api.completions import Completion, Talking
-from app.plugins.openai_api.form import CallId, Sent, error_of
+from app.plugins.openai_api.completions import ChatMessage, Completion, Parts, Talking
+from app.plugins.openai_api.form import Arguments, CallId, OrOne, Sent, SentCall, SentFunction, error_of
 from app.plugins.openai_api.reply import Reply
 
 PREFIX = "resp_"
 KINDS = {"input_text": "text", "output_text": "text", "input_image": "image_url"}
 """The kinds of parts, with their names in chat completions."""
+CALLS, RESULTS = ("function_call", "custom_tool_call"), ("function_call_output", "custom_tool_call_output")
+READ = ("message", *CALLS, *RESULTS)
+"""The kinds of items that tell what was said."""
+ITEM_ID = re.compile(r"(?:msg|fc_\d+)_(.+)")
+"""The form of the ids of our items; behind it stands the id of the message that they answer."""
+STATUSES = {422: 400}
+"""The statuses of OpenAI's API in place of the door's; the door finds them here."""
 UNDONE: Mapping[str, object] = {"background": False, "conversation": None, "prompt": None}
 """The unsupported fields, with the values that change nothing."""
 router = APIRouter(
@@ -29,46 +37,38 @@ router = APIRouter(
 
 
 class ResponseItem(Sent):
-    """A message of the input."""
+    """A message of the input, a call, the result of one, or the name of an item that we sent."""
 
+    main = "content"
     type: str = "message"
+    id: Annotated[str, Field(max_length=2 * exchange.LONGEST_NAME)] = ""
     role: Annotated[str, Field(max_length=40)] = "user"
-    content: str | list[dict[str, Any]] = ""
+    content: Parts = Field(default_factory=list)
     call_id: CallId = ""
     name: str = ""
-    arguments: str = ""
-    output: str | list[dict[str, Any]] = ""
+    arguments: Arguments = ""
+    output: Parts = Field(default_factory=list)
 
-    def message(self) -> dict[str, Any]:
-        """Return the item as a message of chat completions. Raises HttpRefusal: it is no message."""
-        if self.type == "function_call":
-            call = {"id": self.call_id, "function": {"name": self.name, "arguments": self.arguments}}
-            return {"role": "assistant", "tool_calls": [call]}
-        if self.type == "function_call_output":
-            return {"role": "tool", "tool_call_id": self.call_id, "content": _content(self.output)}
-        if self.type != "message":
-            raise exchange.HttpRefusal(
-                422, f"Items of the kind {self.type!r} are not read.", "unsupported_value", "input"
-            )
-        return {"role": self.role, "content": _content(self.content)}
+    def message(self) -> ChatMessage:
+        """Return the item as a message of chat completions."""
+        if self.type in CALLS:
+            function = SentFunction(name=self.name, arguments=self.arguments)
+            return ChatMessage(role="assistant", tool_calls=[SentCall(id=self.call_id, function=function)])
+        if self.type in RESULTS:
+            return ChatMessage(role="tool", tool_call_id=self.call_id, content=_content(self.output))
+        return ChatMessage(role=self.role, content=_content(self.content))
 
 
-def _content(content: str | list[dict[str, Any]]) -> str | list[dict[str, Any]]:
+def _content(parts: Parts) -> Parts:
     """Return the content of an item in the form of chat completions."""
-    if isinstance(content, str):
-        return content
-    parts = [{**part, "type": KINDS.get(str(part.get("type")), str(part.get("type")))} for part in content]
-    for part in parts:
-        if part.get("image_url"):
-            part["image_url"] = {"url": str(part["image_url"])}
-    return parts
+    return [part.model_copy(update={"type": KINDS.get(part.type, part.type)}) for part in parts]
 
 
 class NewResponse(Sent):
     """A request; the client's other fields are refused or ignored as in chat completions."""
 
     model: Annotated[str, Field(max_length=exchange.LONGEST_NAME)]
-    input: str | list[ResponseItem]
+    input: Annotated[list[ResponseItem], OrOne]
     previous_response_id: Annotated[str | None, Field(max_length=exchange.LONGEST_NAME + len(PREFIX))] = None
     stream: bool = False
     max_output_tokens: Annotated[int | None, Field(ge=16)] = None
@@ -81,23 +81,32 @@ class NewResponse(Sent):
         others["response_format"] = text.get("format") if isinstance(text, dict) else text
         if wrong := next((name for name, value in UNDONE.items() if others.get(name, value) not in (value, None)), ""):
             raise exchange.HttpRefusal(422, f"{wrong!r} is not supported here.", "unsupported_value", wrong)
-        items = [ResponseItem(content=self.input)] if isinstance(self.input, str) else self.input
-        # The thoughts of a model that answered before are no part of what was said.
-        said = [item.message() for item in items if item.type != "reasoning"]
+        for item in self.input[-1:]:
+            if item.type not in (*READ, "reasoning"):
+                message = f"The last item may not be of the kind {item.type!r}; these are read: {', '.join(READ)}."
+                raise exchange.HttpRefusal(422, message, "unsupported_value", "input")
+        # The thoughts and the own searches of a model that answered before are no part of what was said.
+        said = [item.message() for item in self.input[self.known[0] :] if item.type in READ]
         asked = {"model": self.model, "messages": said, "user": self.user}
         try:
             return Completion.model_validate({**others, **asked, "max_tokens": self.max_output_tokens})
         except ValidationError as fault:
-            raise exchange.HttpRefusal(422, fault.errors()[0]["msg"], "invalid", "input") from None
+            raise exchange.HttpRefusal(422, exchange.first_fault(fault)[1], "invalid", "input") from None
+
+    @property
+    def known(self) -> tuple[int, str]:
+        """The number of items that an answer of ours ends, and the id of the message that it answers."""
+        named = [(place, item.id) for place, item in enumerate(self.input, 1) if item.type == "item_reference"]
+        ours = [(place, match[1]) for place, id in named if (match := ITEM_ID.fullmatch(id))]
+        return ours[-1] if ours else (0, (self.previous_response_id or "").removeprefix(PREFIX))
 
 
 @router.post("/responses", responses=exchange.STREAMED)
 async def respond(body: NewResponse, talking: Annotated[Talking, Depends()]) -> Response:
     """Answer the last message, behind the named response or behind the input before it."""
-    before = body.previous_response_id
     completion = body.completion()
-    reply, headers = await talking.reply(completion, (before or "").removeprefix(PREFIX))
-    writer = ResponseWriter(reply, before, parallel=completion.parallel_tool_calls is not False)
+    reply, headers = await talking.reply(completion, body.known[1])
+    writer = ResponseWriter(reply, body.previous_response_id, parallel=completion.parallel_tool_calls is not False)
     return streamed(writer.stream(), headers) if body.stream else whole(writer.total(), headers)
 
 
@@ -182,13 +191,13 @@ class ResponseWriter:
     def _output(self, status: str) -> list[dict[str, Any]]:
         calls = [
             {
-                "id": f"fc_{call.id}",
+                "id": f"fc_{place}_{self._reply.id}",
                 "type": "function_call",
                 "call_id": call.id,
                 **call.function.model_dump(),
                 "status": "completed",
             }
-            for call in self._reply.calls
+            for place, call in enumerate(self._reply.calls)
         ]
         return [*([self._item(status)] if self._reply.text or not calls else []), *calls]
 

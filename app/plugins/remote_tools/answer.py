@@ -28,7 +28,6 @@ from prompts import sentence
 LOG = logging.getLogger(__name__)
 phrase = partial(sentence, "remote_tools/phrases")
 LONGEST_REASON = 500  # Characters of a refusal that a model reads.
-DEEPEST = 40  # Levels of an answer; a deeper one is refused.
 LONGEST_LABEL = 200
 SLOT = re.compile(r"\{(\w+(?:\.\w+)*)\}")
 
@@ -236,9 +235,3 @@ def notice(spec: ToolSpec, lang: str) -> Notice | None:
     """Return the notice to the user on a failed call; None if the file has none."""
     text = text_in(spec.errors.notice, lang)
     return Notice(message=text, level="error") if text else None
-
-
-def is_shallow(data: object, left: int = DEEPEST) -> bool:
-    """Tell whether data has no more than so many levels."""
-    inner = data.values() if isinstance(data, Mapping) else data if isinstance(data, list) else ()
-    return left > 0 and all(is_shallow(value, left - 1) for value in inner)

@@ -28,11 +28,12 @@ from tenacity import (
     wait_random_exponential,
 )
 
+from agents.language.text.clean import is_shallow
 from agents.sources.web.ssrf import BodyRefused, guarded_client, policy_of, read_body
 from agents.state.speaker_state import Json
 from agents.toolkit.context import Runtime
 from agents.toolkit.result import Answer, Failed, Misused
-from app.plugins.remote_tools.answer import NoAnswer, answer_of, is_shallow, notice, refusal, tool_of
+from app.plugins.remote_tools.answer import NoAnswer, answer_of, notice, refusal, tool_of
 from app.plugins.remote_tools.files import PLACEHOLDER, FromContext, HttpFile, HttpTool, RemoteService
 from app.plugins.remote_tools.secret import masks
 from app.plugins.remote_tools.tool_spec import OfferedTool, arguments, trusted_values

@@ -12,14 +12,14 @@ from mcp.types import CallToolResult, ContentBlock, EmbeddedResource, ResourceLi
 
 from agents.errors import ConfigError
 from agents.language.identifiers import MARK, Schema, resolved
-from agents.language.text.clean import clean
+from agents.language.text.clean import DEEPEST, clean, is_shallow
 from agents.state.speaker_state import Json
 from agents.toolkit.argument_forms import received
 from agents.toolkit.context import Runtime
 from agents.toolkit.descriptions import translation_of
 from agents.toolkit.json_schema import UNTOLD, safe_names
 from agents.toolkit.result import LONGEST_OBJECT, Answer, Failed
-from app.plugins.remote_tools.answer import NoAnswer, answer_of, is_shallow, notice, refusal, tool_of
+from app.plugins.remote_tools.answer import NoAnswer, answer_of, notice, refusal, tool_of
 from app.plugins.remote_tools.files import OWN, McpFile, ServerTool
 from app.plugins.remote_tools.mcp_session import HeldServer, ServerLost
 from app.plugins.remote_tools.secret import Mask, masks
@@ -32,7 +32,6 @@ LONGEST_DESCRIPTION = 1_000  # Characters of a server's own words on a tool.
 LONGEST_PART = 300  # Characters of its words on a parameter, and of a name or a value in a schema.
 LARGEST_SCHEMA = 20_000  # Characters of a schema as JSON.
 MOST_VALUES = 200  # Values that a schema lists, and parts that it combines.
-DEEPEST = 40  # Levels of a schema; a model sees fewer.
 Several = TypeVar("Several", bound=Collection[object])
 TEXTS = ("title", "description")
 BY_NAME = ("properties", "$defs", "definitions")

@@ -142,6 +142,20 @@ async def test_faults_of_a_request(client: httpx.AsyncClient) -> None:
         assert (answer.status_code, {*answer.json()["error"]}) == (status, {"code", "message"}), (path, content[:40])
 
 
+@pytest.mark.parametrize(
+    ("content", "kind", "words"),
+    [
+        (b'{"text": "hel', "application/json", "is not JSON"),
+        (b'{"text": "hello"}', "application/x-www-form-urlencoded", "Content-Type: application/json"),
+        (b"[]", "application/json", "must be a JSON object"),
+    ],
+)
+async def test_a_body_that_is_no_json(client: httpx.AsyncClient, content: bytes, kind: str, words: str) -> None:
+    """The fault says what to send."""
+    answer = await client.post("/threads/x/turns", content=content, headers={"content-type": kind})
+    assert (answer.status_code, words in answer.json()["error"]["message"]) == (422, True)
+
+
 async def test_a_body_of_unknown_length_is_bounded(client: httpx.AsyncClient) -> None:
     """A body that comes in pieces is counted as it comes."""
 

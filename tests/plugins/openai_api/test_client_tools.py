@@ -15,6 +15,7 @@ ABOUT = {"type": "object", "properties": {"city": {"type": "string"}}}
 FUNCTION: Any = {"name": "weather", "description": "Tells the weather.", "parameters": ABOUT}
 TOOLS: Any = [{"type": "function", "function": FUNCTION}]
 FLAT: Any = [{"type": "function", **FUNCTION}]
+DEEP = json.loads('{"a":' * 900 + "1" + "}" * 900)
 ROME, OSLO = (Call("weather", {"city": city}) for city in ("Rome", "Oslo"))
 
 
@@ -118,9 +119,9 @@ async def test_a_client_that_forgets_its_results(sdk: AsyncOpenAI, script: Scrip
 
 
 @pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("resends", [False, True])
-async def test_responses(sdk: AsyncOpenAI, script: Script, *, stream: bool, resends: bool) -> None:
-    """The same in items, behind a response that is named or behind all that was said."""
+@pytest.mark.parametrize("sent", ["response", "items", "names"])
+async def test_responses(sdk: AsyncOpenAI, script: Script, *, stream: bool, sent: str) -> None:
+    """The same in items: behind a response that is named, all that was said, or items that are only named."""
     script.add(supervisor=[["I look.", ROME], [OSLO], "Sunny."])
     said: Any = [{"role": "user", "content": "weather?"}]
     before: Any = None
@@ -136,8 +137,11 @@ async def test_responses(sdk: AsyncOpenAI, script: Script, *, stream: bool, rese
         outputs.append([item.type for item in response.output])
         calls = [item for item in response.output if item.type == "function_call"]
         brought = [{"type": "function_call_output", "call_id": it.call_id, "output": "sun"} for it in calls]
-        said = [*said, *(item.model_dump() for item in response.output), *brought] if resends else brought
-        before = None if resends else response.id
+        items = [
+            item.model_dump() if sent == "items" else {"type": "item_reference", "id": item.id}
+            for item in response.output
+        ]
+        said, before = (brought, response.id) if sent == "response" else ([*said, *items, *brought], None)
     assert outputs == [["message", "function_call"], ["function_call"], ["message"]]
     assert results(script) == ["sun", "sun"]
 
@@ -150,6 +154,7 @@ async def test_responses(sdk: AsyncOpenAI, script: Script, *, stream: bool, rese
         {"tools": [{"type": "custom", "custom": {"name": "x"}}]},
         {"tools": [{"type": "function", "function": {"name": ""}}]},
         {"tools": TOOLS * 200},
+        {"tools": [{"type": "function", "function": {"name": "x", "parameters": DEEP}}]},
     ],
 )
 async def test_what_is_not_done(client: httpx.AsyncClient, changed: dict[str, object]) -> None:
@@ -158,7 +163,7 @@ async def test_what_is_not_done(client: httpx.AsyncClient, changed: dict[str, ob
     answer = await client.post(
         "/v1/chat/completions", json={"model": MODEL, "messages": said, "tools": TOOLS, **changed}
     )
-    assert (answer.status_code, {*answer.json()["error"]}) == (422, {"code", "message", "param", "type"})
+    assert (answer.status_code, {*answer.json()["error"]}) == (400, {"code", "message", "param", "type"})
 
 
 async def test_no_tools_where_none_are_chosen(client: httpx.AsyncClient, script: Script) -> None:

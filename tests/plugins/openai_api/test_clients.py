@@ -24,7 +24,7 @@ LINES: Sequence[Any] = (
     ModelUnavailable("busy", "m"),
 )
 """The model's lines for each client: whole, as a stream, in words and then in a form, and none."""
-MET = {"whole": "All is well.", "streamed": "One two.", "formed": {"mood": "fine"}, "refused": 422, "failed": 503}
+MET = {"whole": "All is well.", "streamed": "One two.", "formed": {"mood": "fine"}, "refused": 400, "failed": 503}
 """The results for each client: two answers, and a forced tool, are refused; a failed model is a status."""
 TOLD = """
 const met = {};

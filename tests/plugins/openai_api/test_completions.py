@@ -10,7 +10,7 @@ import httpx
 import pytest
 from langchain_core.language_models import FakeListChatModel
 from langchain_openai import ChatOpenAI
-from openai import AsyncOpenAI, UnprocessableEntityError
+from openai import AsyncOpenAI, BadRequestError
 from openai.types.chat import ChatCompletionMessageParam
 from pydantic import SecretStr
 
@@ -145,16 +145,16 @@ async def test_models_and_faults(client: httpx.AsyncClient) -> None:
     assert [model["id"] for model in (await client.get("/v1/models")).json()["data"]] == [MODEL, HELPER]
     for messages in ([], [SYSTEM], [{"role": "assistant", "content": "hello"}]):
         answer = await client.post("/v1/chat/completions", json={"model": MODEL, "messages": messages})
-        assert answer.status_code == 422
+        assert answer.status_code == 400
 
 
 @pytest.mark.parametrize(
     ("changed", "status"),
     [
         ({"model": "gpt-5"}, 404),
-        ({"messages": [{"role": "user", "content": " \n"}]}, 422),
-        ({"messages": [{"role": "user", "content": None}]}, 422),
-        ({"stream_options": {"include_usage": "perhaps"}}, 422),
+        ({"messages": [{"role": "user", "content": " \n"}]}, 400),
+        ({"messages": [{"role": "user", "content": None}]}, 400),
+        ({"stream_options": {"include_usage": "perhaps"}}, 400),
     ],
 )
 async def test_what_is_not_served(client: httpx.AsyncClient, changed: dict[str, object], status: int) -> None:
@@ -205,7 +205,7 @@ async def test_a_model_that_reads_no_prompts(tmp_path: Path) -> None:
         served(assistant) as url,
         httpx.AsyncClient(base_url=url, timeout=300) as client,
     ):
-        for model, status, threads in ((HELPER, 422, 0), (MODEL, 200, 1)):
+        for model, status, threads in ((HELPER, 400, 0), (MODEL, 200, 1)):
             body = {"model": model, "messages": [{"role": "user", "content": TITLE}]}
             answer = await client.post("/v1/chat/completions", json=body)
             assert (answer.status_code, len((await client.get("/threads")).json()["threads"])) == (status, threads)
@@ -250,7 +250,7 @@ async def test_langchains_client(assistant: Assistant, script: Script) -> None:
         script.add(supervisor=["Sunny.", Call("write_answer", {"sun": True})])
         structured = model.with_structured_output(schema, method="json_schema")
         assert await structured.ainvoke("the weather") == {"sun": True}
-        with pytest.raises(UnprocessableEntityError, match="tool_choice"):
+        with pytest.raises(BadRequestError, match="tool_choice"):
             await model.with_structured_output(schema, method="function_calling").ainvoke("the weather")
 
 

@@ -66,7 +66,7 @@ async def test_a_front_end_that_knows_no_user_names_none(
     assert (await asked(client, user=user)).status_code == 200
     answer = await client.post("/v1/responses", json={"model": MODEL, "input": "hello", "user": user})
     assert answer.status_code == 200
-    assert (await asked(client, user=5)).status_code == 422
+    assert (await asked(client, user=5)).status_code == 400
 
 
 async def test_null_is_a_field_that_is_left_out(client: httpx.AsyncClient, script: Script) -> None:
@@ -92,7 +92,7 @@ async def test_what_would_change_an_answer_is_refused(client: httpx.AsyncClient,
         for stream in (False, True):
             answer = await asked(client, stream=stream, **{field: value})
             error = answer.json()["error"]
-            assert (answer.status_code, {*error}) == (422, {"message", "type", "param", "code"}), (field, value)
+            assert (answer.status_code, {*error}) == (400, {"message", "type", "param", "code"}), (field, value)
             assert (error["type"], error["param"], error["code"]) == (
                 "invalid_request_error",
                 field,
@@ -123,16 +123,57 @@ async def test_parts_that_are_not_read(client: httpx.AsyncClient, script: Script
     """They are refused by their kind in the message that is heard, and lead to the thread in those before it."""
     content = [{"type": "text", "text": "hello"}, part]
     error = (refused := await asked(client, messages=[{"role": "user", "content": content}])).json()["error"]
-    assert (refused.status_code, error["param"], str(part["type"]) in error["message"]) == (422, "messages", True)
+    assert (refused.status_code, error["param"], str(part["type"]) in error["message"]) == (400, "messages", True)
     script.add(supervisor=["Hello."])
     assert (await asked(client, messages=[{"role": "user", "content": content}, *HELLO])).status_code == 200
+
+
+FUNCTION, RESULT = {"name": "f", "arguments": "{}"}, {"role": "tool", "tool_call_id": "a", "content": "found"}
+PICTURE = "data:image/png;base64,iVBORw0KGgo="
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        [{"role": "user", "content": [{"type": "image_url", "image_url": PICTURE}]}],
+        [{"role": "user", "content": ["see", {"text": "this"}]}],
+        [*HELLO, {"role": "assistant", "tool_calls": [{"id": "a", "type": "function", "function": FUNCTION}]}, RESULT],
+        [*HELLO, {"role": "assistant", "tool_calls": [{"id": "a", "custom": {"name": "f", "input": "x"}}]}, RESULT],
+    ],
+    ids=["the address alone", "texts alone", "a call", "a call of a custom tool"],
+)
+async def test_short_and_newer_forms(client: httpx.AsyncClient, script: Script, before: list[Any]) -> None:
+    """Clients write a part or a picture as a bare text, and calls of custom tools."""
+    script.add(supervisor=["Hello."])
+    assert (await asked(client, messages=[*before, *HELLO])).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"messages": [{"role": "user", "content": [{"type": "text", "text": 5}]}]}, "messages[0].content[0].text"),
+        (
+            {"messages": [*HELLO, {"role": "assistant", "tool_calls": [{"id": "a"}]}]},
+            "messages[1].tool_calls[0].function",
+        ),
+        ({"messages": [{"content": "hi"}]}, "messages[0].role"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"tools": ["f"]}, "tools[0]"),
+    ],
+)
+async def test_a_fault_names_its_place(client: httpx.AsyncClient, fields: dict[str, Any], param: str) -> None:
+    """The place of a fault is written as OpenAI writes it."""
+    answer = await asked(client, **fields)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["type"], error["param"]) == (400, "invalid_request_error", param)
+    assert error["message"].startswith(f"{param}: ")
 
 
 @pytest.mark.parametrize("stop", [5, {"a": 1}, ["a"] * 5, [["a"]], "x" * 101])
 async def test_a_stop_of_another_shape(client: httpx.AsyncClient, stop: object) -> None:
     """It is refused by its name."""
     answer = await asked(client, stop=stop)
-    assert (answer.status_code, answer.json()["error"]["param"].split(".")[0]) == (422, "stop")
+    assert (answer.status_code, answer.json()["error"]["param"].split("[")[0]) == (400, "stop")
 
 
 @pytest.mark.parametrize(
@@ -318,4 +359,4 @@ async def test_a_header_names_what_a_path_could(script: Script, client: httpx.As
         (await client.post("/v1/chat/completions", json=body, headers={header: name})).status_code
         for name in ("a\tb", "")
     ]
-    assert statuses == [422, 200]
+    assert statuses == [400, 200]

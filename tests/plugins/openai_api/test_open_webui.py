@@ -240,7 +240,7 @@ async def test_continue_is_refused_and_leaves_the_talk_whole(client: httpx.Async
     await ann.says("add milk to my list")
     body = {"model": "dialog-supervisor", "messages": ann.messages}
     refused = await client.post("/v1/chat/completions", json=body, headers=ann.headers)
-    assert (refused.status_code, refused.json()["error"]["param"]) == (422, "messages")
+    assert (refused.status_code, refused.json()["error"]["param"]) == (400, "messages")
     assert "milk" in await ann.says("show my list")
 
 
@@ -269,4 +269,4 @@ async def test_only_the_key_that_is_named_speaks_for_people(client: httpx.AsyncC
 
 async def test_a_name_that_is_none(client: httpx.AsyncClient) -> None:
     """A header that is too long is refused, not cut."""
-    assert (await account(client, "all", "a" * 300).send("hello")).status_code == 422
+    assert (await account(client, "all", "a" * 300).send("hello")).status_code == 400

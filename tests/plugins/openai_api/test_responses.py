@@ -49,15 +49,36 @@ async def test_a_response_of_another_person(sdk: AsyncOpenAI, script: Script) ->
     """Nobody goes on with somebody else's talk, nor with one that there is not."""
     script.add(supervisor=["Hello."])
     first = await sdk.responses.create(model=MODEL, input="hi", user="ann")
-    for user, id in (("bob", first.id), ("ann", "resp_none")):
+    for user, id, item in (("bob", first.id, first.output[0].id), ("ann", "resp_none", "msg_none")):
         with pytest.raises(NotFoundError):
             await sdk.responses.create(model=MODEL, input="more", previous_response_id=id, user=user)
+        named: Any = [{"type": "item_reference", "id": item}, {"role": "user", "content": "more"}]
+        with pytest.raises(NotFoundError):
+            await sdk.responses.create(model=MODEL, input=named, user=user)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "reasoning", "id": "rs_1", "summary": []},
+        {"type": "item_reference", "id": "rs_1"},
+        {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "x"}},
+        {"type": "kind_of_tomorrow", "x": 1},
+    ],
+)
+async def test_items_without_words(sdk: AsyncOpenAI, script: Script, item: Any) -> None:
+    """What another model did before is passed over."""
+    script.add(supervisor=["Fine."])
+    said: Any = [{"role": "user", "content": "hi"}, item, {"role": "assistant", "content": "Hello."}]
+    await sdk.responses.create(model=MODEL, input=[*said, {"role": "user", "content": "how are you"}])
+    assert heard(script) == ["hi", "Hello.", "how are you"]
 
 
 @pytest.mark.parametrize(
     "changed",
     [
-        {"input": [{"type": "item_reference", "id": "1"}]},
+        {"input": [{"role": "user", "content": "hi"}, {"type": "local_shell_call_output", "id": "1", "output": "a"}]},
+        {"input": [{"role": "user", "content": "hi"}, {"type": "item_reference", "id": "msg_1"}]},
         {"tools": [{"type": "web_search"}]},
         {"tools": [{"type": "function", "name": "a"}], "tool_choice": "required"},
         {"text": {"format": {"type": "grammar"}}},
@@ -69,7 +90,7 @@ async def test_a_response_of_another_person(sdk: AsyncOpenAI, script: Script) ->
 async def test_what_is_not_done(client: httpx.AsyncClient, changed: dict[str, object]) -> None:
     """It is refused in OpenAI's form."""
     answer = await client.post("/v1/responses", json={"model": MODEL, "input": "hi", **changed})
-    assert (answer.status_code, {*answer.json()["error"]}) == (422, {"code", "message", "param", "type"})
+    assert (answer.status_code, {*answer.json()["error"]}) == (400, {"code", "message", "param", "type"})
 
 
 @pytest.mark.parametrize("stream", [False, True])

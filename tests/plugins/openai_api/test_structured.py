@@ -82,4 +82,4 @@ async def test_what_is_no_schema(client: httpx.AsyncClient, schema: object) -> N
     form = {"type": "json_schema", "json_schema": {"name": "p", "schema": schema}}
     for wrong in (form, {"type": "grammar"}, {}, "json"):
         answer = await client.post("/v1/chat/completions", json=asking(wrong))
-        assert (answer.status_code, answer.json()["error"]["param"]) == (422, "response_format")
+        assert (answer.status_code, answer.json()["error"]["param"]) == (400, "response_format")

@@ -15,6 +15,7 @@ from agents.language.schedule.grammar import Values
 DAY = timedelta(days=1)
 DAY_FORMAT = "%Y%m%d"
 DAILY = "FREQ=DAILY;INTERVAL=1"
+SHORTEST_MONTH = 28
 
 
 def daily(moment: Moment, now: datetime) -> Moment:
@@ -37,11 +38,10 @@ def on_monthday(rule: str, values: Values) -> str:
     return re.sub("BYMONTHDAY=[^;]*(;BYSETPOS=-1)?", by_monthday(int(values.get("nth") or values["monthday"])), rule)
 
 
-def without_next(moment: Moment, now: datetime) -> Moment | None:
-    """Return a repeating moment without its next time; None when it was the last."""
-    assert moment.repeat is not None  # the caller asked
-    repeat = moment.repeat.without(moment.at, now)
-    following = Moment(moment.at, repeat).following(moment.at)
+def without(moment: Moment, skipped: datetime, now: datetime) -> Moment | None:
+    """Return a repeating moment without one of its times; None when it was the last."""
+    repeat = _repeat(moment).without(skipped, now)
+    following = Moment(moment.at, repeat).following(moment.at) if skipped == moment.at else moment.at
     return Moment(following, repeat) if following else None
 
 
@@ -65,22 +65,39 @@ def in_zone(former: Moment, zone: ZoneInfo, now: datetime) -> Moment:
 
 
 def by_days(former: Moment, days: int, now: datetime) -> Moment | None:
-    """Return a repetition of days or weeks that comes so many days later, its end and its exceptions with it.
+    """Return a repetition of days, weeks or months that comes so many days later, its end and its exceptions with it.
 
     None where that is the same series, or where no rule says so. Raises OverflowError: it does not come again.
     """
     repeat = _repeat(former)
-    parts, names, last = repeat.parts, repeat.parts.get("BYDAY", ""), _last_day(repeat)
+    later, last = _in_other_months(repeat, days) or _in_other_weeks(repeat, days), _last_day(repeat)
+    if later is None:
+        return None
+    skipped = frozenset(f"{datetime.fromisoformat(key) + days * DAY:{DAY_FORMAT}}" for key in repeat.skipped)
+    later = replace(later, rule=_with_end(later, last + days * DAY if last else None), skipped=skipped)
+    return _resumed(later, former, now, days * DAY)
+
+
+def _in_other_weeks(repeat: Repeat, days: int) -> Repeat | None:
+    parts, names = repeat.parts, repeat.parts.get("BYDAY", "")
     length = {"DAILY": 1, "WEEKLY": 7}.get(parts["FREQ"], 0) * int(parts.get("INTERVAL", "1"))
     is_single = length <= 7 or "," not in names
     if not length or days % length == 0 or (parts["FREQ"] == "DAILY" and names) or not is_single:
         return None
     moved = [WEEKDAYS[(WEEKDAYS.index(name) + days) % 7] for name in names.split(",") if name]
     rule = ";".join(f"{name}={','.join(moved) if name == 'BYDAY' else value}" for name, value in parts.items())
-    skipped = frozenset(f"{datetime.fromisoformat(key) + days * DAY:{DAY_FORMAT}}" for key in repeat.skipped)
-    later = Repeat(rule, repeat.start + days * DAY, skipped)
-    later = replace(later, rule=_with_end(later, last + days * DAY if last else None))
-    return _resumed(later, former, now, days * DAY)
+    return Repeat(rule, repeat.start + days * DAY)
+
+
+def _in_other_months(repeat: Repeat, days: int) -> Repeat | None:
+    """Return a repetition on another day of the month; None if not every month has both days."""
+    parts, day = repeat.parts, repeat.parts.get("BYMONTHDAY", "")
+    is_of_day = day.isdecimal() and parts.keys() <= {"FREQ", "INTERVAL", "BYMONTH", "BYMONTHDAY", "UNTIL"}
+    if not is_of_day or not {int(day), int(day) + days} <= {*range(1, SHORTEST_MONTH + 1)}:
+        return None
+    rule = repeat.rule.replace(f"BYMONTHDAY={day}", f"BYMONTHDAY={int(day) + days}")
+    # An interval counts the months from that of the beginning.
+    return Repeat(rule, repeat.start.replace(day=int(day) + days))
 
 
 def by_rule(former: Moment, new: Moment, now: datetime) -> Moment:

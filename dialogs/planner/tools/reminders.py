@@ -27,7 +27,7 @@ from agents.toolkit.result import Page
 from agents.toolkit.undo import begun
 from dialogs.planner.records import Kind, Reminder, described
 from dialogs.planner.reschedule import in_minutes, is_length, moved, names_no_day, repeats
-from dialogs.planner.series import DAILY, daily, is_of_last_ring, without_next
+from dialogs.planner.series import DAILY, daily, is_of_last_ring, without
 from dialogs.planner.store import RING
 from dialogs.planner.tools.kept_lists import Kept, Number, Numbers, Text, When, asks, closest, told
 from dialogs.planner.tools.reminder_list import REMINDERS, changed, line_of, live_reminders, stored
@@ -148,30 +148,41 @@ async def _skip(args: Json, runtime: Runtime) -> str | None:
 @traits(effect="write", repeatable=True, volatile=True, undo=REMINDERS, question=_skip)
 @tool
 async def skip_reminder(number: Number, runtime: Runtime, when: Day = "") -> str:
-    """Skip the next time of a repetition, which goes on; or tick a single reminder off as done.
+    """Skip one time of a repetition, which goes on; or tick a single reminder off as done.
 
     number: as listed.
-    when: the day to skip, in the user's words; left out after a ring, nothing is skipped.
+    when: the day to skip, in the user's words; left out, the next time, and after a ring nothing.
     """
     lang, hidden, now = runtime.state["lang"], runtime.context.is_shared, present(runtime)
     reminder = next((it for it in await live_reminders(runtime) if it.number == number), None)
-    if reminder is None and not await begun(runtime, REMINDERS):
+    # An earlier try of this call may have skipped it.
+    tried = await begun(runtime, REMINDERS)
+    before = next((Reminder(**before) for before, _ in tried.values() if before), reminder)
+    if before is None:
         return await REMINDERS.no_such(runtime, [number])
-    behind = without_next(reminder.moment, now) if reminder and reminder.rule else None
+    skipped = await _time_of(before, when, runtime) if before.rule else before.moment.at
+    behind = without(before.moment, skipped, now) if before.rule else None
     if reminder is None or behind is None:
         [over] = await REMINDERS.taken_off(runtime, [number])
         line = line_of(Reminder(**over.values), runtime, hidden=hidden)
         return said("reminder_ticked_off", lang, reminder=line)
-    upcoming = reminder.moment.at
-    day = period(when, listening(when, lang), now, await zone_of(runtime)) if when else None
     if reminder.changed_by != runtime.tool_call_id:
-        if when and not (day and day.start <= upcoming < day.end):
-            next_time = worded_instant(upcoming, lang, now)
-            raise Refused(said("reminder_skips_next", lang, when=when, next=next_time))
         if not when and (rang := await _of_last_ring(reminder, runtime)):
             return rang
         reminder = await changed(reminder, runtime, text=reminder.text, moment=behind)
-    return said("reminder_set", lang, reminder=line_of(reminder, runtime, hidden=hidden))
+    line = line_of(reminder, runtime, hidden=hidden)
+    return said("reminder_skipped", lang, skipped=worded_instant(skipped, lang, now), series=line)
+
+
+async def _time_of(reminder: Reminder, when: str, runtime: Runtime) -> datetime:
+    """Return the one time of a repetition on the day that the words name, or its next one. Raises Refused: none."""
+    lang, now, upcoming = runtime.state["lang"], present(runtime), reminder.moment.at
+    day = period(when, listening(when, lang), now, await zone_of(runtime)) if when else None
+    times = [*day.times(reminder.moment)] if day else [] if when else [upcoming]
+    is_frequent = reminder.moment.repeat is not None and reminder.moment.repeat.is_elapsed
+    if len(times) != 1 or (is_frequent and times != [upcoming]):
+        raise Refused(said("reminder_skips_next", lang, when=when, next=worded_instant(upcoming, lang, now)))
+    return times[0]
 
 
 @traits(
@@ -265,7 +276,7 @@ async def _put_off_once(reminder: Reminder, when: str, runtime: Runtime, text: s
     has_rung = _has_just_rung(before, runtime)
     at_ms = (has_rung and before.rung_ms) or before.at_ms
     at = await _moved(replace(before, rule=None, start=None, at_ms=at_ms), when, runtime)
-    if behind := None if has_rung else without_next(before.moment, present(runtime)):
+    if behind := None if has_rung else without(before.moment, before.moment.at, present(runtime)):
         reminder = await changed(reminder, runtime, text=reminder.text, moment=behind)
     call = runtime.tool_call_id or ""
     origin = before.origin if text == before.text else None

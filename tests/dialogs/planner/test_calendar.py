@@ -18,7 +18,7 @@ from app.testing import Chat
 from app.testing.script import Call
 from dialogs.planner.calendar_file import entries
 from dialogs.planner.records import OTHERS, Reminder
-from dialogs.planner.series import without_next
+from dialogs.planner.series import without
 from dialogs.planner.store import Reminders
 from tests.dialogs.planner.room import open_reminders
 
@@ -202,7 +202,7 @@ def test_exceptions_come_in_go_out_and_stay(path: Path, tmp_path: Path, capsys: 
     async def skip() -> None:
         async with open_reminders(path) as (_, reminders):
             [pills] = await reminders.live("me")
-            await reminders.change(pills, "skip", text="pills", moment=without_next(pills.moment, begin))
+            await reminders.change(pills, "skip", text="pills", moment=without(pills.moment, pills.moment.at, begin))
 
     asyncio.run(skip())
     source.write_text(file(event("UID:1", *lines, "SUMMARY:green pills")), "utf-8", newline="")

@@ -126,21 +126,23 @@ async def test_the_user_is_asked_which_times_are_meant(
 
 
 async def test_a_time_is_skipped_and_a_reminder_ticked_off(friday: Chat) -> None:
-    """Of a repetition only the next time can be skipped; a single reminder is over, and comes back by an undo."""
+    """Of a repetition one time is skipped, by its day; a single reminder is over, and comes back by an undo."""
     results = await plans(
         friday,
         PILLS,
         Call("add_reminder", {"when": "tomorrow at 9", "text": "call mom"}),
-        Call("skip_reminder", {"number": 1, "when": "on Tuesday"}),
+        Call("skip_reminder", {"number": 1, "when": "last week"}),
+        Call("skip_reminder", {"number": 1, "when": "on Sunday"}),
         Call("skip_reminder", {"number": 1, "when": "tomorrow"}),
         Call("skip_reminder", {"number": 2}),
         Call("skip_reminder", {"number": 7}),
         Call("agenda", {"when": "tomorrow"}),
     )
-    assert results[2:5] == [
-        "“on Tuesday” is not its next time. Only the next one can be skipped: tomorrow at 8 am.",
-        "Set: 1. pills: every day, next on Sunday at 8 am.",
+    assert results[2:6] == [
+        "“last week” does not name one of its times. The next one is tomorrow at 8 am.",
+        "Skipped: on Sunday at 8 am. It goes on: 1. pills: every day at 8 am.",
+        "Skipped: tomorrow at 8 am. It goes on: 1. pills: every day, next on Monday at 8 am.",
         "Ticked off: 2. call mom: tomorrow at 9 am. “Undo” brings it back.",
     ]
-    assert results[5].startswith("There is no such reminder: 7.")
-    assert results[6].endswith("Nothing is noted for that.")
+    assert results[6].startswith("There is no such reminder: 7.")
+    assert results[7].endswith("Nothing is noted for that.")

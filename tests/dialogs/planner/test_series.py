@@ -1,5 +1,6 @@
 """A series is a rule, its exceptions and its next time: an edit changes one of them, and nothing forgets the others."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
@@ -19,7 +20,7 @@ from app.testing.script import Call
 from dialogs.planner.calendar_file import entries
 from dialogs.planner.records import Reminder, timing
 from dialogs.planner.reschedule import moved, rezoned
-from dialogs.planner.series import is_of_last_ring, without_next
+from dialogs.planner.series import is_of_last_ring, without
 from dialogs.planner.store import Reminders
 from tests.dialogs.planner.test_calendar import event, file
 from tests.dialogs.planner.test_kinds import answers
@@ -108,6 +109,7 @@ class Expected:
     def by_days(self, days: int, place: datetime) -> None:
         """Move all that comes, and the end."""
         rule, ended, until = self.rule.partition("UNTIL=")
+        rule = re.sub(r"(?<=BYMONTHDAY=)\d+", lambda day: f"{int(day[0]) + days}", rule)
         moved = [WEEKDAYS[(place + days) % 7] for place, name in enumerate(WEEKDAYS) if f"BYDAY={name}" in rule]
         if moved:
             rule = f"{rule.partition('BYDAY=')[0]}BYDAY={moved[0]}{rule.partition('BYDAY=')[2][2:]}"
@@ -152,7 +154,7 @@ def edited(series: Moment, expected: Expected, edit: Sequence[int], now: datetim
     clock = time(first % 24, second % 60)
     if kind == 0:
         expected.skipped.add(place)
-        return without_next(series, now)
+        return without(series, series.at, now)
     if kind == 1:
         there = ZONES[first % len(ZONES)]
         if not expected.is_elapsed:
@@ -252,6 +254,10 @@ async def coming(chat: Chat, number: int, count: int = 3) -> list[str]:
                 Call("change_reminder", {"number": 1, "when": "two days later", "every": True}),
             ],
             ["09 Dec 09:00", "23 Dec 09:00", "06 Jan 09:00"],
+        ),
+        (
+            [Call("skip_reminder", {"number": 1, "when": "on 7 December"})],
+            ["23 Nov 09:00", "21 Dec 09:00", "04 Jan 09:00"],
         ),
     ],
 )

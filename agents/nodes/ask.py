@@ -204,13 +204,16 @@ def take_again(change: Change, reading: AnswerReading, speakers: Speakers) -> No
 
 
 def resumed(pending: Pending, messages: Sequence[AnyMessage], lang: str) -> Pending:
-    """Return a question with the values that the user had filled in before they left it, if it was the same call."""
+    """Return a question with the values of its fields that are known.
+
+    They are arguments of its call, or the user had filled them in before they left the same call.
+    """
     calls = {call["id"]: call for message in messages if isinstance(message, AIMessage) for call in message.tool_calls}
     results = (it for it in reversed(messages) if isinstance(it, ToolMessage) and it.name == pending["tool"])
-    last = next(results, None)
-    if last is None or last.tool_call_id not in calls or calls[last.tool_call_id]["args"] != pending["args"]:
-        return pending
-    filled = {name: value for name, value in notes_of(last).get("filled", {}).items() if name in pending["fields"]}
+    last, args = next(results, None), pending["args"]
+    is_same = last is not None and last.tool_call_id in calls and calls[last.tool_call_id]["args"] == args
+    known = {**args, **(notes_of(last).get("filled", {}) if last and is_same else {})}
+    filled = {name: value for name, value in known.items() if name in pending["fields"] and value}
     if not filled:
         return pending
     pending = {**pending, "filled": filled}

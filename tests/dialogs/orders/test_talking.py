@@ -160,6 +160,15 @@ async def test_a_correction_changes_what_was_just_made(chat: Chat, ann: Ann) -> 
     assert ann.changed == ["ann_berg_1001"] * 2
 
 
+async def test_a_form_begins_with_what_was_said(chat: Chat, ann: Ann) -> None:
+    """The part of the address that the call gives is kept, and the user fills in the rest."""
+    said, rest = {"address1": "9 Oak Lane"}, "city: Oslo\ncountry: Norway\nzip: 0510"
+    chat.expects(orders=[Call("ask_address", said), Call("modify_user_address", AWAY), "Set."])
+    trace = await ann.says("change my address to 9 Oak Lane", rest, "skip", "yes")
+    assert "Which address? Kept: street and number – 9 Oak Lane. What is still missing: [address2 | city" in trace
+    assert '"address1":"9 Oak Lane","address2":"","city":"Oslo"' in trace
+
+
 async def test_a_price_watch_through_a_breaker_later_fires(chat: Chat, ann: Ann) -> None:
     """The missing product is filled in; when its price drops the user is told once, as of a reminder."""
     chat.expects(orders=[Call("ask_product"), Call("watch_price", {"product": "headphones"}), "I watch it."])

@@ -68,7 +68,7 @@ async def open_servers(
             held = HeldServer(label, server, secrets[label])
             stack.push_async_callback(held.close)
             try:
-                offered = {tool.name: tool for tool in await held.tools()}
+                offered = await held.tools()
             except ServerLost as lost:
                 absent(fault(name, f"servers.{label}", str(lost)))
                 continue
@@ -79,7 +79,9 @@ async def open_servers(
                     raise fault(name, where, f"the server has no such tool; it has {there_are}")
                 hiding, own_name = masks(spec, server.env or server.headers, secrets[label]), names[offered_name]
                 try:
-                    tool = trimmed(offered[offered_name])
+                    if (as_offered := offered[offered_name]) is None:
+                        raise ValueError("its description breaks the protocol")
+                    tool = trimmed(as_offered)
                     check_fits(name, where, tool, spec)
                     made_tool = _tool(held, tool, spec, hiding, name=spec.name or own_name, foreign=server.foreign)
                     if wrong := translation_of(made_tool).fault:
@@ -90,7 +92,7 @@ async def open_servers(
                     # An odd schema must not cost the server its other tools.
                     unfit(fault(name, where, str(odd) if isinstance(odd, ValueError) else f"its schema ({odd!r:.200})"))
                     continue
-                offers.append(OfferedTool(server.speaker, made_tool, where, fingerprint(offered[offered_name], spec)))
+                offers.append(OfferedTool(server.speaker, made_tool, where, fingerprint(as_offered, spec)))
         yield offers
 
 
@@ -108,7 +110,7 @@ def _tool(
             words, data = _words(answer), answer.structuredContent
             if answer.isError:
                 raise refusal(spec, name, unseen(_parsed(words)), unseen(words) or "error", lang)
-            data = data["result"] if wrapped and data else data
+            data = data.get("result") if wrapped and isinstance(data, Mapping) else data
             if data is not None and not isinstance(data, str) and is_shallow(data):
                 return answer_of(spec, unsecret(data), lang)
             words = data if isinstance(data, str) else words

@@ -24,13 +24,17 @@ from mcp.types import (
     CallToolResult,
     ClientRequest,
     ContentBlock,
+    ListToolsRequest,
+    ListToolsResult,
+    PaginatedRequestParams,
     TextContent,
     Tool,
 )
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from agents.sources.web.ssrf import guarded_client, policy_of
 from app.plugins.remote_tools.files import ServerSpec
+from app.process.tasks import TaskSet
 
 LOG = logging.getLogger(__name__)
 MOST_PAGES = 100
@@ -43,9 +47,15 @@ GONE = (CONNECTION_CLOSED, 32600)  # The library's errors for a session that has
 @asynccontextmanager
 async def connected(server: ServerSpec, secrets: Mapping[str, str]) -> AsyncIterator[ClientSession]:
     """Connect to a server; `secrets` are its environment, or the headers of every request."""
+    # The library would log a traceback for every line that is no message; a server may write thousands.
+    logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
     if server.command:
         parameters = StdioServerParameters(
-            command=server.command, args=list(server.args), env=dict(secrets), cwd=server.cwd
+            command=server.command,
+            args=list(server.args),
+            env=dict(secrets),
+            cwd=server.cwd,
+            encoding_error_handler="replace",
         )
         # A server's own messages would garble the terminal, and may quote the user.
         with open(os.devnull, "w") as nowhere:  # noqa: ASYNC230  # the null device never waits
@@ -118,6 +128,23 @@ class ToolAnswer(CallToolResult):
     """The answer of a tool, also one without `content`, or with parts of kinds that are new to the library."""
 
     content: list[Annotated[ContentBlock | Any, Field(union_mode="left_to_right")]] = Field(default_factory=list)
+    structuredContent: Any = None  # noqa: N815  # the protocol's own name
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, sent: Any) -> Any:
+        return {name: part for name, part in sent.items() if part is not None} if isinstance(sent, dict) else sent
+
+
+class ToolPage(ListToolsResult):
+    """A page of a server's tools; a description that breaks the protocol stays as it is."""
+
+    tools: list[Annotated[Tool | Any, Field(union_mode="left_to_right")]]
+
+
+async def _listed(session: ClientSession, cursor: str | None) -> ToolPage:
+    request = ListToolsRequest(params=PaginatedRequestParams(cursor=cursor))
+    return await session.send_request(ClientRequest(request), ToolPage)
 
 
 async def _called(session: ClientSession, tool: str, args: Mapping[str, object]) -> CallToolResult:
@@ -140,14 +167,22 @@ class HeldServer:
         self._connect = partial(connected, server, secrets)
         self._session: McpSession | None = None
         self._opening = asyncio.Lock()
+        self._checks = TaskSet()
 
-    async def tools(self) -> list[Tool]:
-        """Return every tool that the server offers. Raises ServerLost: it does not answer."""
-        tools: list[Tool] = []
+    async def tools(self) -> dict[str, Tool | None]:
+        """Return every tool that the server offers by its name; None for one whose description breaks the protocol.
+
+        Raises ServerLost: it does not answer.
+        """
+        tools: dict[str, Tool | None] = {}
         cursor: str | None = None
         for _ in range(MOST_PAGES):
-            page = await self._ask(partial(ClientSession.list_tools, cursor=cursor), limit=self.timeout)
-            tools += page.tools
+            page = await self._ask(partial(_listed, cursor=cursor), limit=self.timeout)
+            for tool in page.tools:
+                if isinstance(tool, Tool):
+                    tools[tool.name] = tool
+                elif isinstance(tool, dict):
+                    tools[str(tool.get("name"))] = None
             cursor = page.nextCursor
             if not cursor:
                 break
@@ -171,6 +206,7 @@ class HeldServer:
 
     async def close(self) -> None:
         """End the session, if there is one."""
+        await self._checks.close()
         if self._session is not None:
             await self._session.close()
 
@@ -197,9 +233,17 @@ class HeldServer:
         finally:
             answer.cancel()
             await asyncio.gather(answer, return_exceptions=True)
-        if lost.again or not await _is_there(held):
+        if lost.again:
             await self._drop(held)
+        else:
+            # The caller has waited long enough; the next call waits until this is known.
+            self._checks.start(self._drop_dead(held))
         raise lost
+
+    async def _drop_dead(self, held: McpSession) -> None:
+        async with self._opening:
+            if not await _is_there(held):
+                await self._drop(held)
 
     async def _open(self) -> McpSession:
         async with self._opening:

@@ -158,6 +158,7 @@ TOOLS = {
     ),
     "wordy": taking({"a": "x"}, a={"type": "string", "description": "About this. " * 500}),
     # What no model can be shown
+    "broken": Odd(None, {}),
     "a_list": Odd({"type": "array", "items": WORD}, {}),
     "hidden": taking({}, **{"a\u202eb": WORD}),
     "bottomless": taking(
@@ -166,10 +167,11 @@ TOOLS = {
     # Answers
     "breaks_its_promise": taking(),
     "refuses_arguments": taking(),
+    "is_noisy": taking(),
     # A plain one, to see that it works beside the others
     "plain": taking({"word": "x", "count": 2}, word=WORD, count=COUNT),
 }
-UNSHOWN = ("a_list", "hidden", "bottomless")
+UNSHOWN = ("broken", "a_list", "hidden", "bottomless")
 """The tools that are left out, by name."""
 
 
@@ -184,7 +186,7 @@ async def serve(log: Path) -> None:
     @server.list_tools()  # type: ignore[no-untyped-call,untyped-decorator]
     async def listed() -> list[types.Tool]:
         return [
-            types.Tool(
+            types.Tool.model_construct(
                 name=name, description="It is odd. " * 300, inputSchema=odd.schema, outputSchema=PROMISED.get(name)
             )
             for name, odd in TOOLS.items()
@@ -196,6 +198,9 @@ async def serve(log: Path) -> None:
             lines.write(json.dumps([name, args]) + "\n")
         if name == "refuses_arguments":
             raise McpError(types.ErrorData(code=types.INVALID_PARAMS, message="the number must be positive"))
+        if name == "is_noisy":
+            sys.stdout.buffer.write(b"Working in caf\xe9\n\n")
+            sys.stdout.buffer.flush()
         link = types.ResourceLink(type="resource_link", name="receipt", uri=AnyUrl("https://shop.example/1"))
         return types.ServerResult(types.CallToolResult(content=[types.TextContent(type="text", text="done"), link]))
 

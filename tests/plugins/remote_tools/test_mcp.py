@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from app.plugins.remote_tools import mcp_session
+from app.plugins.remote_tools.files import McpFile
+from app.plugins.remote_tools.mcp_session import HeldServer, McpSession, ServerLost
 from app.testing import Chat, told
 from app.testing.script import Call
 from prompts import phrase
@@ -63,6 +66,29 @@ async def test_a_server_that_hangs_is_replaced(chat: Chat, tmp_path: Path) -> No
         trace = await chat.says("Freeze")
     assert f"supervisor.freeze() ! {phrase('write_unknown', 'en', tool='freeze')}" in trace
     assert EMMA in trace
+
+
+async def test_a_late_call_waits_for_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who waited for a call in vain is told at once; the next call waits until it is known whether the server lives."""
+    known = asyncio.Event()
+
+    async def is_there(_: McpSession) -> bool:
+        return await known.wait()
+
+    monkeypatch.setattr(mcp_session, "_is_there", is_there)
+    held = HeldServer("library", McpFile.model_validate(library()).servers["library"], {})
+    try:
+        await held.tools()
+        held.timeout = 0.1
+        with pytest.raises(ServerLost, match="no answer in time"):
+            await held.call("nap", {"seconds": 60}, again=True)
+        held.timeout = 30
+        next_call = asyncio.create_task(held.call("find_books", {"title": "emma"}, again=True))
+        known.set()
+        assert not (await next_call).isError
+    finally:
+        known.set()
+        await held.close()
 
 
 async def test_a_server_over_http_comes_back(chat: Chat, tmp_path: Path) -> None:

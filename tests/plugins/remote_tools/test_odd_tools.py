@@ -154,13 +154,23 @@ async def test_what_a_client_refuses_costs_one_tool(
 
 @pytest.mark.parametrize(
     ("tool", "told"),
-    [("breaks_its_promise", (False, "done")), ("refuses_arguments", (True, "the number must be positive"))],
+    [
+        ("breaks_its_promise", (False, "done")),
+        ("refuses_arguments", (True, "the number must be positive")),
+        ("is_noisy", (False, "done")),
+    ],
 )
-async def test_an_odd_answer_is_read(tmp_path: Path, tool: str, told: tuple[bool, str]) -> None:
-    """A write is not called failed because its answer lacks what the server promised; a reason is no lost server."""
+async def test_an_odd_answer_is_read(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, tool: str, told: tuple[bool, str]
+) -> None:
+    """A write is not called failed because its answer lacks what the server promised; a reason is no lost server.
+
+    Lines that are no messages cost neither the call nor a line of the log.
+    """
     held = HeldServer("odd", McpFile.model_validate(servers(tmp_path / "log", [tool])).servers["odd"], {})
     try:
         answer = await held.call(tool, {}, again=False)
     finally:
         await held.close()
     assert (answer.isError, getattr(answer.content[0], "text", "")) == told
+    assert [record for record in caplog.records if record.name.startswith("mcp")] == []

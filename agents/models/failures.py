@@ -25,7 +25,7 @@ from agents.errors import BrokenReply, DialogSupervisorError, Overflow, Trouble,
 from agents.models.refusal import BODIES, refusal_of
 from agents.models.wordings import named_in, says
 
-NONSENSE = (ValueError, TypeError, AttributeError, LookupError)
+NONSENSE = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 """Errors of the libraries when a provider sends a malformed piece of a reply."""
 COUNTS = (("n_ctx", "window"), ("n_prompt_tokens", "prompt"))
 """llama.cpp's fields for the tokens that a model takes, and was given; other servers use words."""

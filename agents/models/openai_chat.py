@@ -65,7 +65,8 @@ class CompatibleChat(ChatOpenAI):
         odd_words, has_delta, words = "", False, _Words()
         async with asked as response:
             async for name, data in _events(response):
-                if data == DONE:
+                if data == DONE or ENDED in metadata:
+                    # What comes behind the mark, an error too, is no part of the reply.
                     metadata[ENDED] = True
                     continue
                 piece = _piece(name, data)

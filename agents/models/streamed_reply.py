@@ -4,7 +4,7 @@ import json
 import re
 import secrets
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, dropwhile, pairwise, repeat
 from operator import not_
@@ -15,6 +15,7 @@ from langchain_core.messages.ai import UsageMetadata, add_usage
 from langchain_core.messages.tool import ToolCall, ToolCallChunk
 
 from agents.errors import BrokenReply, GarbledReply, UselessReply
+from agents.language.text.clean import DEEPEST, is_shallow
 from agents.language.text.repetition import REPEATS, Repetition
 from agents.models import MOST_CHARACTERS
 from agents.models.answer import AnswerText
@@ -72,9 +73,16 @@ class _Call:
         return is_known and (not self.text or (is_here and (not whole or not given)))
 
 
-def _add(calls: list[_Call], piece: ToolCallChunk, fields: Mapping[str, object]) -> None:
-    """Add a piece and the fields beside it to the call that it continues, or begin a call with it."""
+def _add(calls: list[_Call], piece: ToolCallChunk, fields: Mapping[str, object], names: Collection[str]) -> None:
+    """Add a piece and the fields beside it to the call that it continues, or begin a call with it.
+
+    Some servers send one of the `names` in parts.
+    """
     call = max(reversed(calls), key=lambda each: each.closeness(piece), default=None)
+    if call and call.name and piece["name"] and not call.args and call.name not in names:
+        joined = call.name + piece["name"]
+        if any(name.startswith(joined) for name in names):
+            call.name = piece["name"] = joined
     if call is None or not call.continues(piece):
         call = _Call(piece["name"] or "", piece["id"], piece["index"])
         calls.append(call)
@@ -135,8 +143,8 @@ def _tool_call(call: _Call, offer: Offer) -> ToolCall:
     if args in (None, []) and schema is not None and not schema.get("required"):
         # Some servers write no arguments so.
         args = {}
-    if not call.name or not isinstance(args, dict):
-        raise BrokenReply(f"call of {call.name!r} is not a name with a JSON object")
+    if not call.name or not isinstance(args, dict) or not is_shallow(args):
+        raise BrokenReply(f"call of {call.name!r} is not a name with a JSON object of at most {DEEPEST} levels")
     # Some providers give no id, some give one id again and again, and the ledger of done writes goes by the id.
     # Nine letters and digits are the form that every provider takes back.
     id = "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(9))
@@ -191,7 +199,7 @@ class StreamedReply:
             self.text.is_headless = False
         beside: Sequence[Mapping[str, object]] = chunk.additional_kwargs.get(CALL_FIELDS) or ()
         for piece, fields in zip(chunk.tool_call_chunks, chain(beside, repeat({})), strict=False):
-            _add(self._calls, piece, fields)
+            _add(self._calls, piece, fields, self.text.offer.schemas)
         # The end of an answer is mostly the end of the reply, which has the usage.
         self.is_done = self.is_done or (self.text.is_over and bool(text.strip()))
         shown = self.text.feed(self._characters(text))

@@ -1,5 +1,6 @@
 """A provider that sends nonsense, or hangs up behind the headers: the reply is asked for again."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from app.process.logs import log_on_stderr
 from tests.support import odd_provider
 from tests.support.endpoint_talk import TEXT, answered, errors, talk, turn
-from tests.support.odd_provider import HEAD, Provider
+from tests.support.odd_provider import HEAD, Provider, call
 from tests.support.scripted_assistant import said
 
 CHUNKED = HEAD.replace(b"Connection: close", b"Transfer-Encoding: chunked")
@@ -33,6 +34,8 @@ NONSENSE = [
     '{"choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [null]}}]}',
     '{"choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [{"index": 0}]}}]}',
     '{"choices": {"0": 1}}',
+    '{"choices": ' + "[" * 100_000,
+    json.dumps(call("add_todos", '{"items": ' + "[" * 300 + "]" * 300 + "}")[0]),
 ]
 
 

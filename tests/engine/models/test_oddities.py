@@ -133,12 +133,14 @@ async def test_a_refusal_without_words_is_told(tmp_path: Path) -> None:
         + [end("stop")],
         packed(*words(TEXT), "[DONE]"),
         [*(delta(content=TEXT[:size]) for size in (3, 7, 13, 16, 16, 18)), end("stop")],
+        [*words(TEXT), "[DONE]", {"error": {"message": "Too late.", "code": 500}}],
     ],
     ids=[
         *("tool_calls", "only the price", "price", "twice", "role only", "no role, other reason", "all at once"),
         *("no such counts", "no counts", "a list", "a word", "one object", "one object in lines"),
         *("lines of JSON", "CR LF", "no empty lines", "CR", "byte order", "signs of life", "empty events"),
         *("null", "whole at the end", "whole beside", "no end of the connection", "restated"),
+        "an error behind the end",
     ],
 )
 async def test_odd_ends_are_ends(answer: Reply) -> None:
@@ -206,12 +208,15 @@ async def test_what_may_lack_a_piece_is_asked_for_again(answer: Reply) -> None:
         calling(add(MILK, name="add_todos<|channel|>commentary")),
         calls_of(add(MILK, index=0, id="b"))[:-1],
         lined(*calls_of(add(MILK, index=0, id="b"))[:-1], separator="\n"),
+        calls_of(*(add("", index=0, id="b", name=part) for part in ("add", "_to", "dos")), add(MILK, index=0, id="b")),
+        calls_of(add("", index=0, id="b", name="add_"), {"index": 0, "function": {"name": "todos", "arguments": MILK}}),
     ],
     ids=[
         *("empty", "null", "blank", "stop", "no index", "no id", "empty id", "object", "text", "unstreamed"),
         *("numbered", "one call", "older form", "pieces", "whole at the end", "second choice"),
         *("empty end", "again as a text", "again with another number", "empty object first", "restated", "doubled"),
         *("a bracket too many", "namespace", "line break in the name", "channel", "no reason", "no end"),
+        *("name in parts", "name in parts, id once"),
     ],
 )
 async def test_odd_calls_are_calls(wish: Reply) -> None:

@@ -1,6 +1,7 @@
 """A2A: the official client gives the assistant tasks."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -14,9 +15,9 @@ from tests.support.scripted_assistant import Gate, script_lines
 
 pytest.importorskip("a2a", reason="a2a-sdk is missing: make install")
 from a2a.client import Client, ClientConfig, ClientFactory
-from a2a.helpers.proto_helpers import get_artifact_text, get_message_text, new_text_message
+from a2a.helpers.proto_helpers import get_artifact_text, get_message_text, new_data_part, new_text_message
 from a2a.types import a2a_pb2 as types
-from a2a.utils.errors import A2AError
+from a2a.utils.errors import A2AError, ContentTypeNotSupportedError
 
 BEGIN = Call("plan_things", {"brief": "list"})
 ADD, DELETE = Call("add_todos", {"items": ["milk", "tea"]}), Call("delete_todos", {"numbers": [1, 2]})
@@ -162,10 +163,38 @@ async def test_old_tasks_are_dropped(assistant: Assistant, script: Script, monke
     assert len(await assistant.history("talk")) == 4
 
 
+async def test_parts_of_a_message(assistant: Assistant, script: Script) -> None:
+    """Texts and data are heard together. A file would not be read: its message is refused, and not answered in part."""
+    script.add(supervisor=["Hello."])
+    message = new_text_message("order", role=types.Role.ROLE_USER)
+    message.context_id = "talk"
+    message.parts.append(new_data_part({"size": "L"}))
+    refused = types.Message()
+    refused.CopyFrom(message)
+    refused.parts.add(raw=b"x", media_type="image/png")
+    async with served(assistant) as url, peer(url) as client:
+        for said in (refused, message):
+            asked = client.send_message(types.SendMessageRequest(message=said))
+            if said is refused:
+                with pytest.raises(ContentTypeNotSupportedError, match="Files are not read"):
+                    await anext(asked)
+            else:
+                assert [event async for event in asked]
+    assert await script_lines(assistant, "talk") == ['user: order\n{"size": "L"}', "supervisor: Hello."]
+
+
+async def test_a_message_of_too_many_parts(assistant: Assistant) -> None:
+    """It is refused before the library reads it, which would hold up everybody for seconds."""
+    async with served(assistant) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
+        sent = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": {"parts": [{}] * 300_000}}}
+        assert (await client.post("/a2a", content=json.dumps(sent, separators=(",", ":")))).status_code == 413
+
+
 @pytest.mark.parametrize(("text", "id"), [(" ", "1"), ("hello", "a\nb"), ("hello", "a\n"), ("hello", "x" * 201)])
-async def test_what_is_no_task(assistant: Assistant, text: str, id: str) -> None:
-    """An empty message and odd ids are refused, and nothing is stored."""
+async def test_what_is_no_task(assistant: Assistant, caplog: pytest.LogCaptureFixture, text: str, id: str) -> None:
+    """An empty message and odd ids are refused; nothing is stored, and the log has no traceback."""
     async with served(assistant) as url, peer(url) as client:
         with pytest.raises(Exception, match=r"printable|empty"):
             await told(client, text, id=id)
     assert await assistant.threads() == []
+    assert [record for record in caplog.records if record.exc_info] == []

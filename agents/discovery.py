@@ -8,16 +8,14 @@ import sysconfig
 import traceback
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar, get_type_hints
-
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from typing import TypeVar
 
 import prompts
 from agents.errors import ContractError, DialogSupervisorError
+from agents.field_types import mistyped
 from agents.foreign import Escaped, contained
 
 Kind = TypeVar("Kind")
@@ -48,7 +46,7 @@ def load_each(
         if not isinstance(value, kind):
             expected = f"`{variable} = {kind.__name__}(...)`"
             raise ContractError(f"{place}/{name}.py must define {expected}, found {value!r}")
-        if wrong := _mistyped(value):
+        if wrong := mistyped(value):
             raise ContractError(f"{place}/{name}.py: {kind.__name__}.{wrong}")
         values[name] = value
     return values
@@ -73,25 +71,6 @@ def load(module: str) -> ModuleType:
         raise ContractError(f"{module.replace('.', '/')}.py: {broken}") from broken
     except (Exception, SystemExit) as broken:
         raise ContractError(_line(broken, module, *_imported_at(broken))) from broken
-
-
-def _mistyped(definition: object) -> str:
-    """Return the first fault of a definition's fields, by their declared types; empty without one."""
-    kind: Any = type(definition)
-    try:
-        _model_of(kind).model_validate(vars(definition))
-    except ValidationError as wrong:
-        fault = wrong.errors()[0]
-        return f"{fault['loc'][0]}: {fault['msg']}, found {fault['input']!r}"
-    return ""
-
-
-@cache
-def _model_of(kind: type[Any]) -> type[BaseModel]:
-    """Return the model that checks the fields of a dataclass; a value that is an instance of a class is not read."""
-    hints, config = get_type_hints(kind, include_extras=True), ConfigDict(arbitrary_types_allowed=True, strict=True)
-    declared: dict[str, Any] = {each.name: (hints[each.name], ...) for each in fields(kind)}
-    return create_model(kind.__name__, __config__=config, **declared)
 
 
 @contextmanager

@@ -70,8 +70,9 @@ class Dialog(Speaker, Plugin):
         if self.form and not (isinstance(self.form, type) and issubclass(self.form, BaseModel)):
             raise ContractError(f"Dialog.form must be a class of pydantic's BaseModel, found {self.form!r}")
         if self.form:
-            # A type that does not exist is told here, and not in the middle of a turn.
+            # A type that does not exist, or that JSON cannot write, is told here, and not in the middle of a turn.
             self.form.model_rebuild()
+            self.form.model_json_schema()
         fields = self.form.model_fields if self.form else {}
         required = [name for name, info in fields.items() if info.is_required()]
         if required:

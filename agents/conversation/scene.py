@@ -4,7 +4,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import Literal
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
@@ -103,7 +103,7 @@ class Observer:
         if self.pre_check is None and self.post_check is None:
             raise ContractError("an Observer needs a pre_check or a post_check")
         if when := self.when:
-            object.__setattr__(self, "when", lambda scene: _holds(when, scene))
+            object.__setattr__(self, "when", wraps(when)(lambda scene: _holds(when, scene)))
 
 
 def _holds(when: Callable[[Scene], bool], scene: Scene) -> bool:

@@ -7,8 +7,9 @@ from typing import cast
 
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from pydantic import BaseModel
+from pydantic import BaseModel, PydanticUserError
 
+from agents.errors import ContractError
 from agents.language.identifiers import shown
 from agents.models import ToolSchema
 from agents.state.speaker_state import Json
@@ -125,11 +126,17 @@ def _schema(tool: BaseTool, lang: str, seen: str) -> ToolSchema:
 
 
 def translation_of(tool: BaseTool) -> Translation:
-    """Return the translation of a tool's parameters for models, and back; it is made once."""
+    """Return the translation of a tool's parameters for models, and back; it is made once.
+
+    Raises ContractError: a parameter has a type that JSON cannot write.
+    """
     kept: Translation | None = (tool.metadata or {}).get(_TRANSLATION)
     if kept is None:
         own = tool.tool_call_schema
-        schema = own if isinstance(own, dict) else convert_to_openai_tool(tool)["function"].get("parameters", {})
+        try:
+            schema = own if isinstance(own, dict) else convert_to_openai_tool(tool)["function"].get("parameters", {})
+        except PydanticUserError as wrong:
+            raise ContractError(f"tool {tool.name}: {str(wrong).splitlines()[0]}") from wrong
         kept = Translation(shown(schema, is_argument=True))
         tool.metadata = {**(tool.metadata or {}), _TRANSLATION: kept}
     return kept

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
+from inspect import isawaitable
 from typing import Any
 
 from langchain_core.messages import ToolMessage
@@ -36,6 +37,7 @@ from agents.toolkit.traits import traits_of, with_traits
 Body = Callable[..., Awaitable[object]]
 BLOCKING, ASYNC = "_run", "_arun"
 """The methods that LangChain tells authors of class-based tools to write; the second one may be left out."""
+WITH_ARTIFACT = {"response_format": "content_and_artifact"}
 LONGEST_PROMPT = 1_000
 """Characters of a question to the user."""
 PROMPT_KEYS = ("question", "prompt", "message", "query", "description", "task", "title")
@@ -49,11 +51,12 @@ def wrapped(tool: BaseTool) -> BaseTool:
     if isinstance(tool, StructuredTool | Tool):
         body = tool.coroutine or (tool.func and beside(tool.func))
         schema = _by_name(tool.args_schema)
-        return tool.model_copy(update={"coroutine": _in_json(tool, body), "args_schema": schema}) if body else tool
+        update = {"coroutine": _in_json(tool, body), "args_schema": schema, **WITH_ARTIFACT} if body else {}
+        return tool.model_copy(update=update)
     is_async = getattr(type(tool), ASYNC) is not getattr(BaseTool, ASYNC)
     body = getattr(tool, ASYNC) if is_async else beside(getattr(tool, BLOCKING))
     facts = {name: value for name, value in tool if name in BaseTool.model_fields}
-    facts["args_schema"] = _by_name(tool.args_schema or tool.get_input_schema())
+    facts |= {"args_schema": _by_name(tool.args_schema or tool.get_input_schema()), **WITH_ARTIFACT}
     return with_traits(StructuredTool(**facts, coroutine=_in_json(tool, body)), traits_of(tool))
 
 
@@ -109,11 +112,11 @@ def _in_json(tool: BaseTool, body: Body) -> Body:
             raise Failed from None
         if isinstance(answer, AsyncIterator):
             answer = [part async for part in answer]
-        if tool.response_format == "content":
-            return _text(answer, declared=declared)
-        if isinstance(answer, tuple) and len(answer) == 2:
+        has_format = tool.response_format != "content"
+        # An author who returns `choice(...)` may have left the format out.
+        if isinstance(answer, tuple) and len(answer) == 2 and (has_format or isinstance(answer[1], ToolResult)):
             return _text(answer[0], declared=declared), answer[1]
-        return answer
+        return _text(answer, declared=declared), None
 
     return run
 
@@ -211,7 +214,9 @@ async def _replayed(run: Callable[[], Awaitable[object]], answers: Sequence[obje
 
 async def _asking_itself(run: Callable[[], Awaitable[object]]) -> object:
     try:
-        return await run()
+        answer = await run()
+        # An author who forgets `await` returns a coroutine.
+        return await answer if isawaitable(answer) else answer
     except GraphInterrupt as interrupted:
         if interrupted.args[0][0].id != _own_interrupt_id():
             raise _AskedWithin from None

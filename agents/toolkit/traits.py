@@ -3,12 +3,13 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
-from typing import Any, Literal, Protocol, TypeVar, get_args
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from langchain_core.tools import BaseTool, StructuredTool, Tool
 from pydantic import BaseModel
 
 from agents.errors import ContractError
+from agents.field_types import mistyped
 from agents.language.identifiers import Schema
 from agents.state.speaker_state import Json
 from agents.toolkit.context import Context, Runtime
@@ -30,6 +31,7 @@ It returns an empty text for the usual words, and None if the call would do noth
 """
 
 
+@runtime_checkable
 class Items(Protocol):
     """A kind of items that tools keep for the user; a change of one can be taken back."""
 
@@ -80,7 +82,7 @@ class Traits:
     """A selector lets the user choose, a breaker has them fill in a form; both wait for the user. The client runs its
     own tools."""
     effect: Effect = "read"
-    key: tuple[str, ...] = ()
+    key: Sequence[str] = ()
     """Writes with equal values of these arguments are the same write; without a key each call is a write of its own."""
     again_after: timedelta = DAY
     """The time for which the same write counts as done; after that it is a new one."""
@@ -121,7 +123,7 @@ class Traits:
     """Whether it returns text that others wrote: pages, documents, messages, answers of services."""
     egress: bool | Callable[[Json, Runtime], bool] = False
     """Whether a read carries its arguments outside, which counts as a send."""
-    carries: tuple[str, ...] = ()
+    carries: Sequence[str] = ()
     """The arguments of such a read that hold words; empty: all of them. The user's own words need no yes."""
     asks_once: bool = False
     """Whether the user's answer holds for its further calls too, until the user speaks again; only for a read."""
@@ -133,8 +135,8 @@ class Traits:
     """Whether nobody can take its write back."""
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(Kind) or self.effect not in get_args(Effect):
-            raise ContractError(f"kind must be one of {get_args(Kind)} and effect one of {get_args(Effect)}")
+        if wrong := mistyped(self):
+            raise ContractError(f"the trait {wrong}")
         if self.effect == "read" and (self.key or self.check or self.repeatable or self.transaction):
             raise ContractError("only a write has a key or a check, is repeatable or a transaction: set effect='write'")
         if not (timedelta() < self.again_after <= LONGEST_KEY_LIFE) or (self.again_after != DAY and not self.key):
@@ -143,17 +145,8 @@ class Traits:
             raise ContractError("only a tool with a view answers by it: set view=…")
         if self.form and self.kind != "breaker":
             raise ContractError("only a breaker has a form")
-        if self.form is not None and not (_is_model(self.form) and self.form.model_fields):
+        if self.form is not None and not self.form.model_fields:
             raise ContractError(f"a form must be a pydantic model with fields, found {self.form!r}")
-        if self.result is not None and not (isinstance(self.result, Mapping) or _is_model(self.result)):
-            raise ContractError(f"a result must be a pydantic model or a JSON schema, found {self.result!r}")
-        if isinstance(self.key, str):
-            raise ContractError(f"a key is several names: write ({self.key!r},)")
-        self._check_consent()
-
-    def _check_consent(self) -> None:
-        if self.confirm is not None and not callable(self.confirm) and self.confirm not in get_args(Confirm):
-            raise ContractError(f"confirm must be one of {get_args(Confirm)} or a function of the arguments")
         if self.asks_once and self.effect == "write":
             raise ContractError("only a read asks once: each write has a question of its own")
         if self.irreversible and self.effect == "read":
@@ -189,10 +182,6 @@ class Traits:
         return self.foreign(context) if callable(self.foreign) else self.foreign
 
 
-def _is_model(kind: object) -> bool:
-    return isinstance(kind, type) and issubclass(kind, BaseModel)
-
-
 CLIENT: Kind = "client"
 PLAIN = Traits()
 UNTRUSTED = Traits(foreign=True, egress=True)
@@ -200,11 +189,11 @@ UNTRUSTED = Traits(foreign=True, egress=True)
 
 
 def traits(
-    *, kind: Kind = "general", effect: Effect = "read", key: tuple[str, ...] = (), **further: Any
+    *, kind: Kind = "general", effect: Effect = "read", key: Sequence[str] = (), **further: Any
 ) -> Callable[[Marked], Marked]:
     """Set the traits of a tool, or of the tools of a class; see `Traits` for the further ones.
 
-    Raises ContractError if there is no such trait, or if traits contradict each other or the tool's parameters.
+    Raises ContractError if there is no such trait, one has another type, or traits contradict each other.
     """
     names = {field.name for field in fields(Traits)}
     if unknown := sorted(set(further) - names):
@@ -225,10 +214,7 @@ def traits(
 
 
 def with_traits(tool: BaseTool, stated: Traits) -> BaseTool:
-    """Put traits on a tool and return it. Raises ContractError if the tool lacks an argument of the key."""
-    # LangChain makes a schema for the names of the arguments, which most tools do without.
-    if stated.key and (unknown := sorted(set(stated.key) - set(tool.args))):
-        raise ContractError(f"tool {tool.name}: its key names arguments it does not have: {', '.join(unknown)}")
+    """Put traits on a tool and return it."""
     tool.metadata = {**(tool.metadata or {}), _TRAITS: stated}
     return tool
 

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import Parameter, signature
 from pathlib import Path
 from string import Template
 
@@ -218,16 +219,25 @@ def _of_tool(tool: BaseTool) -> Iterator[str]:
         yield f"tool {tool.name}: not every provider takes this name; write a letter, then letters, digits, _ or -"
     if fault := translation_of(tool).fault:
         yield f"tool {tool.name}: {fault}"
-    if unknown := sorted(set(traits.key) - parameters(tool).get("properties", {}).keys()):
-        yield f"tool {tool.name}: its key names arguments it does not have: {', '.join(unknown)}"
+    if unknown := sorted({*traits.key, *traits.carries} - parameters(tool).get("properties", {}).keys()):
+        yield f"tool {tool.name}: its traits name arguments it does not have: {', '.join(unknown)}"
     if traits.shortcut and (needed := parameters(tool).get("required")):
         yield f"tool {tool.name}: a shortcut must not need arguments, this one needs {', '.join(needed)}"
     if traits.shortcut and traits.kind != "general":
         yield f"tool {tool.name}: a shortcut cannot wait for the user, a {traits.kind} does"
-    if traits.kind != "general" and tool.response_format != "content_and_artifact":
-        yield f"tool {tool.name}: a {traits.kind} needs response_format='content_and_artifact'"
+    for name in _untyped(tool):
+        yield f"tool {tool.name}: its parameter {name!r} has no type"
     if traits.view and traits.view not in KINDS:
         yield f"tool {tool.name}: there is no view {traits.view!r}; there are: {', '.join(KINDS)}"
+
+
+def _untyped(tool: BaseTool) -> Iterator[str]:
+    """Yield the parameters without a type, such as a `runtime` that a model would have to fill in."""
+    function, schemas = getattr(tool, "coroutine", None) or getattr(tool, "func", None), parameters(tool)
+    for name, parameter in signature(function).parameters.items() if function else ():
+        schema = schemas.get("properties", {}).get(name, {"type": "none of the model's"})
+        if parameter.annotation is Parameter.empty and schema.keys() <= {"title", "default"}:
+            yield name
 
 
 def _twice(speakers: Speakers) -> Iterator[str]:

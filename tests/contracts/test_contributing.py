@@ -54,5 +54,4 @@ def test_a_tool_that_contradicts_itself_is_named(house: Path) -> None:
     done = run_python("app", "check", folder=house, environment=os.environ)
 
     assert done.returncode == 2
-    refusal = "python -m app: tool current_time: its key names arguments it does not have: hour\n"
-    assert (done.stdout, done.stderr) == ("", refusal)
+    assert "tool current_time: its traits name arguments it does not have: hour" in done.stdout

@@ -197,6 +197,19 @@ def test_a_plugin_whose_code_fails_at_the_start_is_named(
     ("field", "command", "told"),
     [
         ("around_turn=5", "check", "Plugin.around_turn: Input should be callable, found 5"),
+        ("around_tool_call=later", "check", "Plugin.around_tool_call: it must take (ToolCallRequest, Callable)"),
+        (
+            "around_turn=lambda request, play: None",
+            "check",
+            "Plugin.around_turn: write it with `async def` and `yield`",
+        ),
+        ("services=later", "check", "Plugin.services: write `@asynccontextmanager` above it"),
+        ("tables=Tables('odd', ['CREATE TABLE odd'])", "check", "Plugin.tables: Tables.migrations: Input should be"),
+        (
+            "commands=[SlashCommand(name='odd', run=later, description=later)]",
+            "check",
+            "Plugin.commands: SlashCommand.description: write it with `def` and without `yield`",
+        ),
         ("commands=5", "check", "Plugin.commands: Input should be an instance of Sequence, found 5"),
         (
             "commands=[SlashCommand(name='/x', run=int, description=int)]",
@@ -219,7 +232,10 @@ def test_a_plugin_of_a_wrong_form_is_named(
     monkeypatch.setenv("DATABASE_URL", database)
     monkeypatch.setenv("LLM_MODEL", "openai:none")
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    plant(app.plugins, f"from agents.plugin import *\nfrom agents.toolkit.commands import *\nplugin = Plugin({field})")
+    source = (
+        "from agents.plugin import *\nfrom agents.toolkit.commands import *\nasync def later(services):\n    pass\n"
+    )
+    plant(app.plugins, f"{source}plugin = Plugin({field})")
     assert command_line.main([command]) == 2
     shown = capsys.readouterr()
     [line] = [line for line in (shown.out + shown.err).splitlines() if told in line]

@@ -1,7 +1,7 @@
 """Spans of turns, model calls and tools for OpenTelemetry, where TRACES_URL is set."""
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from importlib import import_module
 from typing import Any
 
@@ -41,10 +41,13 @@ async def opened(services: Services) -> AsyncIterator[Sequence[object]]:
         yield [Tracer(spans)]
 
 
-def traced(request: TurnRequest, play: PlayTurn) -> Events:
+async def traced(request: TurnRequest, play: PlayTurn) -> Events:
     """Trace the answer to a message."""
     tracer = request.context.services.find(Tracer)
-    return tracer.spans.turn(request, play) if tracer and tracer.spans else play(request)
+    turn = tracer.spans.turn(request, play) if tracer and tracer.spans else play(request)
+    async with aclosing(turn) as events:
+        async for event in events:
+            yield event
 
 
 plugin = Plugin(

@@ -88,6 +88,16 @@ async def counted(kind: str) -> Any:
     yield 2
 
 
+@tool
+def unfinished(kind: str) -> Any:
+    """Give a coroutine that nobody awaited, and a result without the format that it needs."""
+    return _listed(kind)
+
+
+async def _listed(kind: str) -> Answer:
+    return result([kind])
+
+
 def with_tools(chat: Chat, *tools: BaseTool) -> None:
     """Give the planner other tools."""
     chat.speakers = changed(chat.speakers, "planner", tools=tools)
@@ -100,10 +110,11 @@ def with_tools(chat: Chat, *tools: BaseTool) -> None:
     ("parcel", "list", '[{"sent":"2026-01-03","weight":"1.50"}]'),
     ("parcel", "none", "NaN"),
     ("counted", "one", '["one",2]'),
+    ("unfinished", "one", '["one"]'),
 ])  # fmt: skip
 async def test_whatever_a_tool_gives_is_read_as_json(chat: Chat, tool: str, kind: str, read: str) -> None:
     """An empty list is `[]` from a plain tool, too; dates and the like are texts."""
-    with_tools(chat, parcels, parcel, counted)
+    with_tools(chat, parcels, parcel, counted, unfinished)
     chat.expects(supervisor=BEGIN, planner=[Call(tool, {"kind": kind}), "Seen."])
 
     assert f"planner.{tool}(kind='{kind}') = {read}\n" in await chat.says("What was sent?")

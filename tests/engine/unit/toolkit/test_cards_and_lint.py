@@ -242,6 +242,10 @@ def test_a_dialog_needs_no_card(write: Write) -> None:
     ]
 
 
+async def _nothing() -> str:
+    return ""
+
+
 @tool
 def stop_it(which: str) -> str:
     """Stop something."""
@@ -249,18 +253,15 @@ def stop_it(which: str) -> str:
 
 
 @tool
-def wait_for_it() -> str:
-    """Wait."""
-    return ""
+def guess_it(runtime, words: str = ""):  # type: ignore[no-untyped-def]
+    """Guess."""
 
 
-WAITS = "needs response_format='content_and_artifact'"
 WRONG: dict[str, tuple[BaseTool, Traits, str]] = {
     "skip_it": (stop_it, Traits(shortcut=True), "a shortcut must not need arguments, this one needs which"),
-    "select_it": (wait_for_it, Traits(kind="selector"), f"a selector {WAITS}"),
-    "break_it": (wait_for_it, Traits(kind="breaker"), f"a breaker {WAITS}"),
-    "show_it": (wait_for_it, Traits(view="hologram"), "there is no view 'hologram'; there are: cards, table, notice"),
-    "order_it": (stop_it, Traits(effect="write", key=("order",)), "its key names arguments it does not have: order"),
+    "guess_it": (guess_it, Traits(), "its parameter 'runtime' has no type"),
+    "show_it": (stop_it, Traits(view="hologram"), "there is no view 'hologram'; there are: cards, table, notice"),
+    "order_it": (stop_it, Traits(effect="write", key=("order",)), "its traits name arguments it does not have: order"),
 }
 
 
@@ -282,10 +283,11 @@ def test_a_name_means_one_tool(write: Write) -> None:
 
 @pytest.mark.parametrize(("wrong", "rule"), [
     ({"effec": "write"}, "there is no trait effec; there are: again_after, always, answers, asks_once, carries, check"),
-    ({"result": int}, "a result must be a pydantic model or a JSON schema, found <class 'int'>"),
-    ({"kind": "breaker", "form": dict}, "a form must be a pydantic model with fields, found <class 'dict'>"),
+    ({"result": int}, "the trait result: Input should be a subclass of BaseModel, found <class 'int'>"),
     ({"kind": "breaker", "form": create_model("Nothing")}, "a form must be a pydantic model with fields"),
-    ({"effect": "write", "key": "order"}, r"a key is several names: write \('order',\)"),
+    ({"effect": "write", "key": "order"}, "the trait key: 'str' instances are not allowed as a Sequence value"),
+    ({"effect": "write", "check": _nothing}, r"the trait check: it must take \(dict, ToolRuntime\)"),
+    ({"effect": "write", "question": lambda args, runtime: ""}, "the trait question: write it with `async def`"),
 ])  # fmt: skip
 def test_traits_that_cannot_be_are_refused_at_once(wrong: dict[str, Any], rule: str) -> None:
     """Traits that would fail in every later turn fail at their declaration."""
@@ -317,10 +319,6 @@ def test_a_card_may_begin_with_the_mark_of_an_encoding(write: Write) -> None:
     write("add_todos", "en", "\ufeffAdd.\n\n- add milk\n")
     assert card("add_todos", "en") == ("Add.", ("add milk",))
     assert faults(discover()[0], languages()) == []
-
-
-async def _nothing() -> str:
-    return ""
 
 
 async def test_with_a_fault_it_does_not_start(write: Write) -> None:

@@ -119,8 +119,6 @@ def test_traits_stand_above_a_class_or_around_an_instance() -> None:
     assert traits_of(traits(view="cards")(Track())).view == "cards"
     assert traits_of(Track()).view == ""
     assert traits_of(Lose()) == UNTRUSTED
-    with pytest.raises(ContractError, match="its key names arguments it does not have: order"):
-        traits(effect="write", key=("order",))(Send())
 
 
 def test_a_wrapped_class_keeps_what_it_says_of_itself() -> None:

@@ -111,12 +111,18 @@ def retry_after(failure: Exception) -> float | None:
     """Return the seconds after which a server wants to be asked again; None if it names none."""
     for carrier in filter(None, (failure, failure.__cause__)):
         headers = getattr(getattr(carrier, "response", carrier), "headers", None)
-        if isinstance(headers, Mapping):
-            for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-                with suppress(ValueError):
-                    return max(0.0, float(headers.get(name) or "") * unit)
-            with suppress(ValueError, TypeError):
-                return max(0.0, parsedate_to_datetime(headers.get("retry-after") or "").timestamp() - time.time())
+        if isinstance(headers, Mapping) and (pause := asked_pause(headers)) is not None:
+            return pause
+    return None
+
+
+def asked_pause(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds of a pause that an answer asks for: a number, or up to a date; None if it asks for none."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        with suppress(ValueError):
+            return max(0.0, float(headers.get(name) or "") * unit)
+    with suppress(ValueError, TypeError):
+        return max(0.0, parsedate_to_datetime(headers.get("retry-after") or "").timestamp() - time.time())
     return None
 
 

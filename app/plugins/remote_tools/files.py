@@ -18,6 +18,7 @@ from app.yaml_file import ByLanguage, FilePart, ToolName
 RESERVED = {"runtime", "config", "callbacks", "run_manager", "self", *dir(BaseModel)}
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]
+HeaderText = Annotated[str, Field(pattern=r"^[ -~]*$")]
 SET_BY_US = ("Accept", "Content-Type", "Idempotency-Key")
 RETRIES = 2
 OWN = "@"  # The default path: the whole of a server's result is read.
@@ -41,7 +42,7 @@ class RemoteService(Remote):
     """One service: its address, its headers and its limits."""
 
     url: str
-    headers: Mapping[HeaderName, str | Env | FromContext] = {}
+    headers: Mapping[HeaderName, HeaderText | Env | FromContext] = {}
     timeout: Annotated[float, Field(gt=0, le=50)] = 10  # Seconds for one try.
     redirects: Annotated[int, Field(ge=0, le=3)] = 0
     max_bytes: Annotated[int, Field(ge=1, le=10_000_000)] = 1_000_000
@@ -191,7 +192,7 @@ class ServerSpec(Remote):
     args: tuple[str, ...] = ()
     env: Mapping[str, str | Env] = {}  # Variables for the process, beside PATH, HOME and the like.
     cwd: str | None = None  # The folder where the command is run; without one, the present folder.
-    headers: Mapping[str, str | Env] = {}
+    headers: Mapping[HeaderName, HeaderText | Env] = {}
     timeout: Annotated[float, Field(gt=0, le=50)] = 30  # Seconds for one call, and for the server to start.
     tools: Annotated[Mapping[str, ServerTool | None], Field(min_length=1)]
     """The tools to use; the server's other tools are left out."""

@@ -29,6 +29,7 @@ from tenacity import (
 )
 
 from agents.language.text.clean import is_shallow
+from agents.models.failures import asked_pause
 from agents.sources.web.ssrf import BodyRefused, guarded_client, policy_of, read_body
 from agents.state.speaker_state import Json
 from agents.toolkit.context import Runtime
@@ -231,25 +232,21 @@ async def _sent(client: httpx.AsyncClient, service: RemoteService, request: Requ
     async with client.stream(request.method, request.url, headers=headers, content=request.body) as response:
         status = response.status_code
         if status in (408, 429) or status >= 500:
-            asked = response.headers.get("retry-after", "").strip()
-            pause = float(asked[:9]) if asked.isdecimal() else None
+            pause = asked_pause(response.headers)
             raise NoAnswer(f"it answered {status}", again=(pause or 0) <= LONGEST_PAUSE, pause=pause)
         if not (200 <= status < 300 or 400 <= status < 500):
             raise NoAnswer(f"it answered {status}, which leads elsewhere")
         try:
-            return status, _read(response, await read_body(response, service.max_bytes))
+            return status, _read(await read_body(response, service.max_bytes))
         except (NoAnswer, BodyRefused) as refused:
             if status < 400:
                 raise NoAnswer(str(refused)) from None
             return status, None
 
 
-def _read(response: httpx.Response, body: bytes) -> object:
+def _read(body: bytes) -> object:
     if not body.strip():
         return None
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
-        raise NoAnswer("its answer is not JSON by its content type")
     try:
         data: object = json.loads(body, parse_constant=_no_number)
     except (ValueError, RecursionError):

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import jmespath
 from jmespath.exceptions import JMESPathError
 from langchain_core.tools import BaseTool
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, create_model, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, TypeAdapter, create_model, model_validator
 from pydantic_core import SchemaError
 
 from agents.language.identifiers import MARK, Opaque
@@ -65,7 +65,10 @@ class HttpParameter(ParameterSpec):
     name: str = ""  # The service's name for it; without one, the name here. Dots nest in a body.
     type: Literal["string", "integer", "number", "boolean", "array", "object"] = "string"
     items: PlainType = "string"
-    enum: Annotated[list[str | int | float], Field(min_length=1)] | None = None
+    # YAML reads a bare yes or no as true or false, which are no values here.
+    enum: Annotated[list[str | Annotated[int, Strict()] | Annotated[float, Strict()]], Field(min_length=1)] | None = (
+        None
+    )
     required: bool = True
     default: object = None
     min: float | None = None  # The least value of a number, the least length of a text or a list.
@@ -156,7 +159,7 @@ Template = str  # A text in which `{name}` or `{name.part}` stands for a value o
 def _expression(text: str) -> str:
     try:
         jmespath.compile(text)
-    except JMESPathError as broken:
+    except (JMESPathError, RecursionError) as broken:
         raise ValueError(f"not a JMESPath expression: {str(broken).splitlines()[0]}") from None
     return text
 

@@ -22,7 +22,6 @@ FAULTS = {
     "too deep": Answer(b"[" * 500 + b"]" * 500),
     "packed": Answer(ORDERS, headers={"Content-Encoding": "gzip"}),
     "a redirect": Answer(status=302, headers={"Location": "http://169.254.169.254/latest/meta-data/"}),
-    "too busy": Answer(status=429, headers={"Retry-After": "3600"}),
 }
 
 
@@ -34,6 +33,23 @@ async def test_a_failing_service_does_not_end_the_turn(chat: Chat, service: Open
         trace = await chat.says("What did I buy here?")
     assert phrase("tool_failed", "en", tool="find_orders") in trace
     assert [event.text for event in chat.events if isinstance(event, Message)] == ["The shop is closed."]
+
+
+@pytest.mark.parametrize("until", ["3600", "Thu, 01 Jan 2099 00:00:00 GMT"])
+async def test_a_service_that_asks_for_a_long_pause(chat: Chat, service: Open, until: str) -> None:
+    """A service that names a number of seconds, or a date, too far away is not asked again."""
+    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), "The shop is closed."])
+    async with service(Answer(status=429, headers={"Retry-After": until}), Answer(ORDERS)) as asked:
+        assert phrase("tool_failed", "en", tool="find_orders") in await chat.says("What did I buy here?")
+    assert len(asked.asked) == 1
+
+
+@pytest.mark.parametrize("kind", ["text/json", "text/plain; charset=utf-8", "application/octet-stream"])
+async def test_json_of_any_type_is_json(chat: Chat, service: Open, kind: str) -> None:
+    """Many services send it as something else."""
+    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), "Two."])
+    async with service(Answer(ORDERS, kind=kind)):
+        assert FOUND in await chat.says("What did I buy here?")
 
 
 async def test_a_busy_service_is_asked_again(chat: Chat, service: Open) -> None:

@@ -72,6 +72,18 @@ FAULTS: dict[str, tuple[Break, str]] = {
         lambda b: tool(b, "find_orders")["result"].update(object="orders[.id"),
         "tools.find_orders.result.object: not a JMESPath expression",
     ),
+    "an expression without a bottom": (
+        lambda b: tool(b, "find_orders")["result"].update(object="(" * 2000 + "a" + ")" * 2000),
+        "tools.find_orders.result.object: not a JMESPath expression",
+    ),
+    "a word that YAML reads as false": (
+        lambda b: tool(b, "submit_return")["parameters"]["reason"].update(enum=["damaged", False]),
+        "tools.submit_return.parameters.reason.enum.1",
+    ),
+    "a header that cannot be sent": (
+        lambda b: b["services"]["shop"]["headers"].update({"X-Shop": "Лавка"}),
+        "services.shop.headers.X-Shop",
+    ),
     "unknown view": (
         puts("find_orders", view={"kind": "hologram"}),
         "tools.find_orders.view: Input tag 'hologram'",

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, ValidationError
 from agents.language.text.clean import DEEPEST, is_shallow, safe_json
 from agents.toolkit.client_tools import ClientResult, ClientTool
 from agents.toolkit.result import LONGEST_OBJECT, written
-from app.doors.http.exchange import HttpRefusal, first_fault
+from app.doors.http.exchange import first_fault, unsupported
 
 MOST_TOOLS = 128
 LONGEST_TOOLS = 200_000
@@ -42,20 +42,18 @@ def described_tools(
     if choice == "none":
         return []
     if len(tools) > MOST_TOOLS or not is_shallow(tools) or len(safe_json(tools)) > LONGEST_TOOLS:
-        raise _refusal(f"There may be {MOST_TOOLS} tools, with {LONGEST_TOOLS} characters and {DEEPEST} levels.")
+        raise unsupported(
+            f"There may be {MOST_TOOLS} tools, with {LONGEST_TOOLS} characters and {DEEPEST} levels.", "tools"
+        )
     if other := next((tool for tool in tools if (tool.get("type") or "function") != "function"), None):
-        raise _refusal(f"Tools of the type {other['type']!r} are not run here; functions are called.")
+        raise unsupported(f"Tools of the type {other['type']!r} are not run here; functions are called.", "tools")
     try:
         sent = SentTools.model_validate({"tools": [tool.get("function", tool) for tool in tools]}).tools
     except ValidationError as fault:
-        raise _refusal(first_fault(fault)[1]) from None
+        raise unsupported(first_fault(fault)[1], "tools") from None
     if len({tool.name for tool in sent}) < len(sent):
-        raise _refusal("Two tools have the same name.")
+        raise unsupported("Two tools have the same name.", "tools")
     return [ClientTool(tool.name, tool.description or "", tool.parameters or {}, alone) for tool in sent]
-
-
-def _refusal(message: str) -> HttpRefusal:
-    return HttpRefusal(422, message, "unsupported_value", "tools")
 
 
 def bounded_results(results: Sequence[tuple[str, str]], calls: Sequence[str] = ()) -> list[ClientResult]:

@@ -83,6 +83,11 @@ def first_fault(failure: RequestValidationError | ValidationError) -> tuple[str,
     return name, f"{name}: {fault['msg']}"
 
 
+def unsupported(message: str, param: str) -> HttpRefusal:
+    """Return the refusal of a value that this form does not support."""
+    return HttpRefusal(422, message, "unsupported_value", param)
+
+
 class HistoryRoute(APIRoute):
     """A path whose callers send the whole history: a request may be as large as HISTORY_BYTES."""
 
@@ -97,7 +102,7 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-def _served(part: str) -> params.Depends:
+def served(part: str) -> params.Depends:
     """Return a dependency of a path: a part of the application's state."""
 
     def part_of(request: Request) -> object:
@@ -166,9 +171,9 @@ def audited(what: Action) -> params.Depends:
     return params.Depends(note)
 
 
-Served = Annotated[Assistant, _served("assistant")]
-Running = Annotated[Answers, _served("answers")]
-Reader = Annotated[FileReader, _served("reader")]
+Served = Annotated[Assistant, served("assistant")]
+Running = Annotated[Answers, served("answers")]
+Reader = Annotated[FileReader, served("reader")]
 Caller = Annotated[Key, params.Depends(caller)]
 Operator = Annotated[Key, params.Depends(operator)]
 

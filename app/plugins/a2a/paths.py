@@ -2,10 +2,11 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Annotated
 
 from fastapi import APIRouter, FastAPI, Request, Response
 
-from app.doors.http.exchange import FAULTS, allowed
+from app.doors.http.exchange import FAULTS, allowed, served
 from app.plugins.a2a.tasks import PATH, Service
 
 router = APIRouter(responses=FAULTS)
@@ -18,19 +19,16 @@ async def serving(app: FastAPI) -> AsyncIterator[None]:
     yield
 
 
+Peers = Annotated[Service, served("a2a")]
+
+
 @router.get("/.well-known/agent-card.json", response_model=None)
-async def card(request: Request) -> Response:
+async def card(request: Request, service: Peers) -> Response:
     """Return the agent card of A2A: the assistant's skills, and the address of its tasks."""
-    return a2a_of(request).card(request)
+    return service.card(request)
 
 
 @router.post(PATH, dependencies=[allowed("talk")], response_model=None)
-async def call(request: Request) -> Response:
+async def call(request: Request, service: Peers) -> Response:
     """Answer a JSON-RPC request of another agent: a new task, or a question about one."""
-    return await a2a_of(request).call(request)
-
-
-def a2a_of(request: Request) -> Service:
-    """Return the service for the requests of the protocol."""
-    service: Service = request.app.state.a2a
-    return service
+    return await service.call(request)

@@ -18,7 +18,7 @@ from agents.state import SUPERVISOR
 from agents.state.person import FORWARDED, RESULT
 from agents.toolkit.client_tools import written_results
 from agents.toolkit.services import Takeover
-from app.assistant import Assistant, Turn
+from app.assistant import Turn
 from app.assistant.pictures import MOST_PICTURES
 from app.assistant.turn import Exchange
 from app.doors.http import exchange
@@ -31,7 +31,7 @@ from app.doors.http.uploads import Upload, decoded, with_uploads
 from app.plugins.openai_api.form import Bounds, CallId, OrOne, Sent, SentCall, refuse_undone, said_and_called
 from app.plugins.openai_api.front_ends import ForWhom, FrontEndUser, unwrapped
 from app.plugins.openai_api.reply import MODEL, Reply
-from app.plugins.openai_api.structured import FIELD, answer_form
+from app.plugins.openai_api.structured import FIELD, TEXTS, answer_form
 from app.security.api_keys import Key
 from prompts import FALLBACK, sentence
 
@@ -171,11 +171,11 @@ class Talking:
         tools = described_tools(body.tools or [], choice, alone=alone)
         spoken = [message for message in body.messages if message.role in ("user", "assistant", "tool")]
         if not spoken or spoken[-1].role == "assistant":
-            raise exchange.HttpRefusal(422, exchange.LAST_IS_USERS, "unsupported_value", "messages")
+            raise exchange.unsupported(exchange.LAST_IS_USERS, "messages")
         last = spoken[-1]
         if unread := {part.type for part in last.content} - {*PARTS}:
             message = f"Parts of these kinds are not read: {', '.join(sorted(unread))}; these are: {', '.join(PARTS)}."
-            raise exchange.HttpRefusal(422, message, "unsupported_value", "messages")
+            raise exchange.unsupported(message, "messages")
         if last.role == "user" and not last.text.strip() and not last.pictures:
             raise exchange.HttpRefusal(422, exchange.EMPTY, "invalid", "messages")
         user = self.key.user(self.for_whom.user or body.user)
@@ -206,11 +206,38 @@ class Talking:
         return reply, {"X-Thread-Id": self.key.outside(turn.thread) or ""}
 
     async def _helped(self, body: Completion, user: str) -> Reply:
-        """Return an answer outside all threads; it counts as a message of a user."""
+        """Return an answer by the supervisor's bare model, outside all threads; it counts as a message of a user.
+
+        Raises:
+            HTTPException: the text is too long, or the model reads no prompts (422), too much was sent (429), or the
+                model does not answer (503).
+        """
         turn = Turn(thread="", text=BETWEEN.join(each.text for each in body.messages), user=user)
         self.answers.admit(turn, self.key.holder)
-        events = await _helped(self.assistant, turn, body.messages)
-        return Reply(Answer.over(turn, events), bounds=body.bounds, model=HELPER)
+        if not self.assistant.reads:
+            raise exchange.unsupported("The model that is set reads no prompts.", "model")
+        if self.assistant.is_too_long(turn):
+            raise HTTPException(422, "The text is too long.")
+        if self.assistant.refuses(turn):
+            raise HTTPException(429, "Too many messages were sent; come again later.")
+        events, asked = list[Event](), list[AnyMessage]([SystemMessage(sentence(TEXTS, "chore", FALLBACK))])
+        for is_own, group in groupby(body.messages, lambda message: message.role == "assistant"):
+            # A client's system message is foreign text like any other.
+            text = BETWEEN.join(message.text for message in group)
+            asked.append(AIMessage(text) if is_own else HumanMessage(text))
+        try:
+            async with self.assistant.counted(user) as note:
+
+                def take(event: Event) -> None:
+                    note(event)
+                    events.append(event)
+
+                answer = await reply(self.assistant.leading, asked, [], Listener(SUPERVISOR, take))
+        except ModelUnavailable:
+            raise HTTPException(503, "The model does not answer.") from None
+        told = [event for event in events if isinstance(event, ModelEnd)]
+        said = Message(speaker=SUPERVISOR, text=str(answer.text))
+        return Reply(Answer.over(turn, [*told, said]), bounds=body.bounds, model=HELPER)
 
 
 @router.post("/chat/completions", responses=exchange.STREAMED)
@@ -244,34 +271,3 @@ def exchanges(messages: Sequence[ChatMessage]) -> list[Exchange]:
             said[-1] = replace(said[-1], answer=BETWEEN.join(filter(None, (message.answer for message in together))))
         calls = [call.id for message in together for call in message.tool_calls or ()]
     return said
-
-
-async def _helped(assistant: Assistant, turn: Turn, messages: Sequence[ChatMessage]) -> list[Event]:
-    """Return the events of an answer by the supervisor's bare model, without tools or memory; it counts as the user's.
-
-    Raises:
-        HTTPException: the text is too long, or the model reads no prompts (422), too much was sent (429), or the model
-            does not answer (503).
-    """
-    if not assistant.reads:
-        raise exchange.HttpRefusal(422, "The model that is set reads no prompts.", "unsupported_value", "model")
-    if assistant.is_too_long(turn):
-        raise HTTPException(422, "The text is too long.")
-    if assistant.refuses(turn):
-        raise HTTPException(429, "Too many messages were sent; come again later.")
-    events, asked = list[Event](), list[AnyMessage]([SystemMessage(sentence("openai_api/phrases", "chore", FALLBACK))])
-    for is_own, group in groupby(messages, lambda message: message.role == "assistant"):
-        # A client's system message is foreign text like any other.
-        text = BETWEEN.join(message.text for message in group)
-        asked.append(AIMessage(text) if is_own else HumanMessage(text))
-    try:
-        async with assistant.counted(turn.owner) as note:
-
-            def take(event: Event) -> None:
-                note(event)
-                events.append(event)
-
-            answer = str((await reply(assistant.leading, asked, [], Listener(SUPERVISOR, take))).text)
-    except ModelUnavailable:
-        raise HTTPException(503, "The model does not answer.") from None
-    return [*(event for event in events if isinstance(event, ModelEnd)), Message(speaker=SUPERVISOR, text=answer)]

@@ -9,7 +9,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from agents.events import CUT, REBUILT, RETRY, Error, ToolRequest
 from agents.language.text.clean import safe_json
 from agents.models.window import Window
-from app.doors.http.exchange import BETWEEN, HttpRefusal
+from app.doors.http.exchange import BETWEEN, HttpRefusal, unsupported
 
 CallId = Annotated[str, Field(max_length=200)]
 
@@ -57,7 +57,7 @@ def refuse_undone(fields: Mapping[str, Any]) -> None:
         value = fields.get(name)
         if value is not None and value not in harmless:
             able = f" other than {' and '.join(map(repr, harmless))}" if harmless else ""
-            raise HttpRefusal(422, f"{name!r} is not supported here with any value{able}.", "unsupported_value", name)
+            raise unsupported(f"{name!r} is not supported here with any value{able}.", name)
 
 
 class Sent(BaseModel):

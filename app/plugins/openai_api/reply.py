@@ -154,11 +154,11 @@ class Reply:
             for delta in held:
                 yield delta
             return
-        written = await self._write(self._said)
-        for call in written.calls:
-            self._count(call)
+        written, ends = await self._write(self._said)
+        for end in ends:
+            self._count(end)
         self._bounds, self.annotations = self._of_written, []
-        self.text = self._bounds.passes(written.text, is_last=True)
+        self.text = self._bounds.passes(written, is_last=True)
         yield {"content": self.text}
 
     async def _in_words(self) -> AsyncIterator[dict[str, Any]]:

@@ -80,11 +80,11 @@ class NewResponse(Sent):
         text = others.pop("text", None)
         others["response_format"] = text.get("format") if isinstance(text, dict) else text
         if wrong := next((name for name, value in UNDONE.items() if others.get(name, value) not in (value, None)), ""):
-            raise exchange.HttpRefusal(422, f"{wrong!r} is not supported here.", "unsupported_value", wrong)
+            raise exchange.unsupported(f"{wrong!r} is not supported here.", wrong)
         for item in self.input[-1:]:
             if item.type not in (*READ, "reasoning"):
                 message = f"The last item may not be of the kind {item.type!r}; these are read: {', '.join(READ)}."
-                raise exchange.HttpRefusal(422, message, "unsupported_value", "input")
+                raise exchange.unsupported(message, "input")
         # The thoughts and the own searches of a model that answered before are no part of what was said.
         said = [item.message() for item in self.input[self.known[0] :] if item.type in READ]
         asked = {"model": self.model, "messages": said, "user": self.user}

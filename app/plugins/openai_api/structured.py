@@ -4,7 +4,7 @@ In a last step the supervisor's model writes the text as JSON, which is checked 
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from agents.state import SUPERVISOR
 from agents.state.speaker_state import Json
 from agents.toolkit.schema import Translation
 from app.assistant import Assistant
-from app.doors.http.exchange import HttpRefusal
+from app.doors.http.exchange import HttpRefusal, unsupported
 from app.plugins.openai_api.schema_check import BadSchema, faults_of
 from prompts import sentence
 
@@ -28,6 +28,8 @@ LONGEST_SCHEMA = 100_000
 WRITE = "write_answer"
 """The tool with which a model writes the JSON."""
 ANYTHING: Json = {"type": "object", "additionalProperties": {}}
+Written = tuple[str, Sequence[ModelEnd]]
+"""An answer as JSON, with the end events of its model calls."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class AnswerForm:
     schema: Json
     translation: Translation
 
-    async def written(self, assistant: Assistant, user: str, asked: str, lang: str, answer: str) -> "Written":
+    async def written(self, assistant: Assistant, user: str, asked: str, lang: str, answer: str) -> Written:
         """Return the answer to a user's message `asked` as JSON.
 
         Raises:
@@ -60,26 +62,18 @@ class AnswerForm:
                     faults = await faults_of(self.schema, *values) if values else [f"{WRITE} was not called"]
                     if not faults:
                         ends = [event for event in events if isinstance(event, ModelEnd)]
-                        return Written(json.dumps(values[0], ensure_ascii=False), ends)
+                        return json.dumps(values[0], ensure_ascii=False), ends
                     wrong = sentence(TEXTS, "answer_not_in_form", lang, faults="\n".join(faults), tool=WRITE)
                     messages = [*messages[:2], HumanMessage(wrong)]
         except ModelUnavailable:
             raise HttpRefusal(503, "The model does not answer.", "unavailable") from None
         except BadSchema as fault:
-            raise _refusal(f"The schema cannot be checked: {fault}.") from None
+            raise unsupported(f"The schema cannot be checked: {fault}.", FIELD) from None
         raise HttpRefusal(503, "The model has not written its answer in this form.", "invalid_output", FIELD)
 
     def _tool(self) -> dict[str, Any]:
         about = {"name": WRITE, "description": "", "parameters": self.translation.schema}
         return {"type": "function", "function": about}
-
-
-@dataclass(frozen=True)
-class Written:
-    """An answer as JSON, with the end events of its model calls."""
-
-    text: str
-    calls: list[ModelEnd]
 
 
 async def answer_form(field: object, assistant: Assistant) -> AnswerForm | None:
@@ -95,21 +89,17 @@ async def answer_form(field: object, assistant: Assistant) -> AnswerForm | None:
     within = asked.get("json_schema", asked)
     schema = within.get("schema") if isinstance(within, Mapping) else None
     if kind not in ("json_object", "json_schema") or (kind == "json_schema" and not isinstance(schema, dict)):
-        raise _refusal(f"{FIELD!r} is text, json_object, or json_schema with a schema.")
+        raise unsupported(f"{FIELD!r} is text, json_object, or json_schema with a schema.", FIELD)
     if not assistant.reads:
-        raise _refusal("The model that is set reads no prompts.")
+        raise unsupported("The model that is set reads no prompts.", FIELD)
     wanted = schema if kind == "json_schema" and isinstance(schema, dict) else ANYTHING
     if len(json.dumps(wanted)) > LONGEST_SCHEMA:
-        raise _refusal(f"A schema has up to {LONGEST_SCHEMA} characters.")
+        raise unsupported(f"A schema has up to {LONGEST_SCHEMA} characters.", FIELD)
     try:
         await faults_of(wanted)
     except BadSchema as fault:
-        raise _refusal(f"The schema is none: {fault}.") from None
+        raise unsupported(f"The schema is none: {fault}.", FIELD) from None
     translation = Translation(wanted)
     if translation.fault:
-        raise _refusal("The schema is not that of an object.")
+        raise unsupported("The schema is not that of an object.", FIELD)
     return AnswerForm(wanted, translation)
-
-
-def _refusal(message: str) -> HttpRefusal:
-    return HttpRefusal(422, message, "unsupported_value", FIELD)

@@ -186,7 +186,7 @@ async def test_parts_of_a_message(assistant: Assistant, script: Script) -> None:
 async def test_a_message_of_too_many_parts(assistant: Assistant) -> None:
     """It is refused before the library reads it, which would hold up everybody for seconds."""
     async with served(assistant) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
-        sent = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": {"parts": [{}] * 300_000}}}
+        sent = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": {"parts": [{}] * 240_000}}}
         assert (await client.post("/a2a", content=json.dumps(sent, separators=(",", ":")))).status_code == 413
 
 

@@ -17,6 +17,7 @@ from agents.events import DialogChanged, Handover
 from agents.language.identifiers import masked
 from agents.state import SUPERVISOR, Plain, State, form_of, messages_of, talk_of
 from agents.state.citations import uncited
+from agents.state.history import last_reply
 from agents.state.message_notes import notes, notes_of
 from agents.state.person import Wish
 from agents.state.speaker_state import Status
@@ -344,8 +345,7 @@ class HandoverCalls:
     def _leave(self, change: Change, wish: str, target: str | None = None) -> None:
         """Give the conversation back with a wish; a dialog that has not said anything yet is not resumed later."""
         self._decide(change, "switch" if target else "supervisor", wish, target)
-        messages = messages_of(change.state, self.speaker.name)
-        has_spoken = any(isinstance(message, AIMessage) and message.text for message in messages)
+        has_spoken = last_reply(messages_of(change.state, self.speaker.name), in_words=True) is not None
         (pause if has_spoken else finish)(change, self.speaker, "", wish)
 
     def _was_refused(self, state: State) -> bool:
@@ -362,8 +362,8 @@ class HandoverCalls:
 
 def _has_words(state: State, speaker: Speaker) -> bool:
     """Tell whether a speaker's last reply says something."""
-    replies = (it for it in reversed(messages_of(state, speaker.name)) if isinstance(it, AIMessage))
-    return bool(next(replies).text.strip())
+    reply = last_reply(messages_of(state, speaker.name))
+    return reply is not None and bool(reply.text.strip())
 
 
 def _argument(call: ToolCall, name: str) -> str:

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from types import MappingProxyType
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langchain_core.tools import BaseTool
 
 from agents.conversation.persons import name_of
@@ -22,6 +22,7 @@ from agents.memory.inbox import now_ms
 from agents.models import ToolSchema
 from agents.sources.attachments import SHOWN, Contents, told, words_of
 from agents.state import SUPERVISOR, State, form_of, messages_of, talk_of
+from agents.state.history import last_reply
 from agents.state.message_notes import Facts, Helper, notes, notes_of, with_notes
 from agents.state.person import LastDone, UserMessage, is_own
 from agents.state.speaker_state import SpeakerState
@@ -238,8 +239,8 @@ def _done_elsewhere(last: LastDone, speakers: Speakers, lang: str) -> str:
 
 
 def _served(state: State) -> str:
-    answers = (it for it in reversed(messages_of(state, SUPERVISOR)) if isinstance(it, AIMessage) and it.text)
-    return notes_of(answer).get("served", "") if (answer := next(answers, None)) else ""
+    answer = last_reply(messages_of(state, SUPERVISOR), in_words=True)
+    return notes_of(answer).get("served", "") if answer else ""
 
 
 def _time_and_door(context: Context, lang: str) -> str:

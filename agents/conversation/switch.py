@@ -24,6 +24,7 @@ from agents.language.text.vocabulary import (
     vocabulary,
 )
 from agents.state import SUPERVISOR, State, holder_of, messages_of
+from agents.state.history import last_reply
 from agents.state.message_notes import notes, notes_of
 from agents.state.person import Switch, UserMessage, Wish
 from agents.state.verdict import because
@@ -245,8 +246,8 @@ def _taken_up(change: Change, dialog: Speaker, speakers: Speakers) -> None:
 
 def _is_through(dialog: Speaker, state: State, speakers: Speakers) -> bool:
     """Tell whether a dialog has just fulfilled its request by a write or a view; a story, or a paused film, goes on."""
-    replies = (it for it in reversed(messages_of(state, dialog.name)) if isinstance(it, AIMessage) and it.text)
-    served = notes_of(last).get("served") if (last := next(replies, None)) else None
+    reply = last_reply(messages_of(state, dialog.name), in_words=True)
+    served = notes_of(reply).get("served") if reply else None
     is_done = _has_just_written(state) or served in [tool.name for tool in dialog.tools]
     heard = next((it.text for it in reversed(messages_of(state, dialog.name)) if isinstance(it, HumanMessage)), "")
     plays_on = dialog.halts and not says("halt", heard, state["lang"])
@@ -260,8 +261,8 @@ def _has_open(dialog: Speaker, state: State, speakers: Speakers) -> bool:
 
 def means_last_deed(text: str, state: State) -> bool:
     """Tell whether "it" may be what was just written, or shown without the dialog: a timer that is to stop."""
-    replies = (it for it in reversed(messages_of(state, holder_of(state))) if isinstance(it, AIMessage))
-    is_shown = bool((last := next(replies, None)) and notes_of(last).get("served"))
+    reply = last_reply(messages_of(state, holder_of(state)))
+    is_shown = bool(reply and notes_of(reply).get("served"))
     return (is_shown or _has_just_written(state)) and mentions("pointing", text, state["lang"]) is not None
 
 

@@ -21,6 +21,7 @@ from agents.language.identifiers import Aliases
 from agents.memory.store import namespace_of
 from agents.nodes import ask
 from agents.state import State, WaitingView, form_of, messages_of, talk_of
+from agents.state.history import last_reply
 from agents.state.message_notes import notes_of, with_notes
 from agents.state.speaker_state import Json, Pending
 from agents.toolkit.call import AroundToolCall, goes_in_circles
@@ -97,11 +98,12 @@ class ToolCalls:
 
     def _reply(self, state: State) -> Sequence[ToolCall]:
         """Return the calls to carry out: those of the last reply, or the answered one and those behind it."""
-        messages = state["talks"][self.speaker.name]["messages"]
         if agreed := state.get("agreed"):
+            messages = messages_of(state, self.speaker.name)
             done = [message.tool_call_id for message in messages if isinstance(message, ToolMessage)]
             return [call for call in (_call(agreed), *agreed.get("behind", [])) if call["id"] not in done]
-        return next(message for message in reversed(messages) if isinstance(message, AIMessage)).tool_calls
+        reply = last_reply(messages_of(state, self.speaker.name))
+        return reply.tool_calls if reply else []
 
     def _covered(self, state: State) -> list[Pending]:
         """Return the calls that wait for the same yes as the one that the user has just agreed to."""

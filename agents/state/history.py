@@ -60,6 +60,12 @@ def texts(messages: Sequence[AnyMessage], tools: Iterable[Mapping[str, object]] 
     return [*words, *arguments, *(json.dumps(tool, ensure_ascii=False, separators=(",", ":")) for tool in tools)]
 
 
+def last_reply(messages: Sequence[AnyMessage], *, in_words: bool = False) -> AIMessage | None:
+    """Return the last reply of a history, or the last one with a text; None if there is none."""
+    replies = (message for message in reversed(messages) if isinstance(message, AIMessage))
+    return next((reply for reply in replies if reply.text or not in_words), None)
+
+
 def dangling(messages: Iterable[AnyMessage]) -> list[str]:
     """Return the ids of tool calls that no tool message answers."""
     calls: dict[str, None] = {}

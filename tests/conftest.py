@@ -156,8 +156,9 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def no_waits_for_the_disk() -> Iterator[None]:
-    """Let SQLite leave it to the system when its writes reach the disk: no test cuts the power."""
+    """Leave it to the system when writes reach the disk: no test cuts the power."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _descriptor: None)
         patch.setattr(
             "agents.memory.sqlite_file.connect",
             lambda path, _="FULL", driver=PLAIN: connect(path, cast(Any, "OFF"), driver),

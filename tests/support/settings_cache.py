@@ -14,8 +14,8 @@ def read_once(read: Callable[[type[Kind]], Kind]) -> Callable[[type[Kind]], Kind
     cached: dict[tuple[object, ...], BaseSettings] = {}
 
     def reading(kind: type[Kind]) -> Kind:
-        env_file = Path(str(Settings.model_config.get("env_file") or ""))
-        written = env_file.read_bytes() if env_file.is_file() else b""
+        env_file = str(Settings.model_config.get("env_file") or "")
+        written = Path(env_file).read_bytes() if os.path.isfile(env_file) else b""
         named = tuple(os.environ.get(field.upper()) for field in kind.model_fields)
         key = kind, os.getcwd(), written, named
         if key not in cached:

@@ -83,7 +83,7 @@ async def test_a_task_that_nobody_awaits_says_nothing(as_json: bool, capsys: pyt
         task = asyncio.create_task(fail_unseen())
         await asyncio.wait([task])
         del task
-        gc.collect()
+        gc.collect(1)
     logged = capsys.readouterr().err
     assert "never retrieved" in logged
     assert "ExceptionGroup" in logged

@@ -58,7 +58,7 @@ def faults(outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
     return [(outcome.name, f"{outcome.fault} {words[outcome.name]}") for outcome in outcomes if outcome.fault]
 
 
-@pytest.mark.parametrize("kind", sample(forms(), 3, forms()))
+@pytest.mark.parametrize("kind", sample(forms(), 6, forms()))
 async def test_a_whole_talk_with_a_kind_of_rules(tmp_path: Path, kind: str) -> None:
     """A refused field is left out after one refusal, and a second talk knows it."""
     async with visits(tmp_path, kind, "first", "second") as (first, second):

@@ -1,6 +1,6 @@
 """Texts of models that are no words to the user: each is taken for its call, is left out, or makes no reply.
 
-Every text is read whole, and cut in two at each of its characters.
+Every text is read whole, character by character, and cut in two at many places.
 """
 
 import json
@@ -22,6 +22,8 @@ MILK: TextCall = (ADD, {"items": ["milk"]})
 ARGS = json.dumps(MILK[1])
 CALL = f'{{"name": "{ADD}", "arguments": {ARGS}}}'
 FENCE = "```"
+CUTS = 3
+"""A text is cut in two at each place of so many."""
 
 
 def schema(name: str, properties: Iterable[str], required: Iterable[str] = ()) -> ToolSchema:
@@ -51,7 +53,8 @@ def read(pieces: Iterable[str], heard: str, instructions: str) -> tuple[str, lis
 def outcome(text: str, heard: str = "", instructions: str = "") -> tuple[str, list[TextCall]] | None:
     """Return the reading of a text, the same for each cut."""
     whole = read([text], heard, instructions)
-    for place in range(1, len(text)):
+    # Texts with the same mark are of many lengths: together they are cut at each of its characters.
+    for place in range(1 + len(text) % CUTS, len(text), CUTS):
         assert read([text[:place], text[place:]], heard, instructions) == whole, (text[:place], text[place:])
     assert read(text, heard, instructions) == whole
     return whole

@@ -80,15 +80,15 @@ async def test_two_openings_of_one_file_share_the_locks(tmp_path: Path) -> None:
 
 async def test_a_file_is_closed_with_its_last_user(tmp_path: Path) -> None:
     """A process that opens many databases one after the other does not run out of descriptors."""
-    gc.collect()
+    gc.collect(1)
     before = set(os.listdir("/dev/fd"))
     first, second = ThreadLocks(tmp_path / "x.db"), ThreadLocks(tmp_path / "x.db")
     async with first.hold("t"):
         del second
-        gc.collect()
+        gc.collect(1)
         assert len(set(os.listdir("/dev/fd")) - before) == 1
     del first
-    gc.collect()
+    gc.collect(1)
     assert set(os.listdir("/dev/fd")) <= before
 
 
@@ -117,7 +117,7 @@ async def test_unused_locks_are_forgotten(tmp_path: Path) -> None:
     for number in range(1000):
         async with holder.hold(f"thread {number} \udcff"):
             pass
-    gc.collect()
+    gc.collect(1)
     assert len(holder._file.locks) == 0
     assert (tmp_path / "x.db.lock").stat().st_size == 0
 

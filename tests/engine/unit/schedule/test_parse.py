@@ -136,7 +136,7 @@ def test_what_is_left_of_a_time_is_no_text(lang: str, said: str) -> None:
 
 
 @pytest.mark.parametrize("lang", TABLES)
-@tried(50)
+@tried(30)
 @given(text(characters(exclude_categories=["Cs"])))
 def test_any_text_is_read_without_an_error(lang: str, said: str) -> None:
     """Whatever people write, it names a moment to come or none."""
@@ -146,7 +146,7 @@ def test_any_text_is_read_without_an_error(lang: str, said: str) -> None:
 
 
 @pytest.mark.parametrize("lang", TABLES)
-@tried(50)
+@tried(30)
 @given(lists(sampled_from(" ".join(case[0] for _, case in CASES).split()), max_size=8))
 def test_any_words_of_time_are_read_without_an_error(lang: str, said: list[str]) -> None:
     """Words of time in any order name a moment to come or none."""

@@ -55,7 +55,7 @@ def test_ignored_stems_count_for_nothing() -> None:
     assert Index(TOOLS, "en", ignored=frozenset({"the"})).stems_of("The weather, the weather") == ["weather"]
 
 
-@tried(20)
+@tried(8)
 @given(st.text(max_size=200) | st.sampled_from(["weather AND", '"', "title:weather", "NEAR(a b)", "-weather", "*"]))
 def test_any_text_is_a_query(query: str) -> None:
     """Nothing a user writes is taken for the index's own syntax."""

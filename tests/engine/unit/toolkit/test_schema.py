@@ -133,7 +133,7 @@ def value(draw: st.DrawFn, schema: Any, left: int = 5) -> Any:  # noqa: C901  # 
     return draw(st.sampled_from([1, False, "a", "1", [1, "x"], {"k": [None]}]))
 
 
-@tried(50)
+@tried(30)
 @given(st.data())
 def test_any_schema_is_taken_and_any_argument_comes_back(data: st.DataObject) -> None:
     """A model's schema is in the part that all providers take; its arguments come back in the tool's form."""

@@ -45,9 +45,9 @@ def load_each(
         value = getattr(load(f"{package}.{name}"), variable, None)
         if not isinstance(value, kind):
             expected = f"`{variable} = {kind.__name__}(...)`"
-            raise ContractError(f"{place}/{name}.py must define {expected}, found {value!r}")
+            raise ContractError(f"{place_of(f'{package}.{name}')} must define {expected}, found {value!r}")
         if wrong := mistyped(value):
-            raise ContractError(f"{place}/{name}.py: {kind.__name__}.{wrong}")
+            raise ContractError(f"{place_of(f'{package}.{name}')}: {kind.__name__}.{wrong}")
         values[name] = value
     return values
 
@@ -67,8 +67,6 @@ def load(module: str) -> ModuleType:
     """Import a module of ours. Raises ContractError: it cannot be loaded."""
     try:
         return importlib.import_module(module)
-    except ContractError as broken:
-        raise ContractError(f"{module.replace('.', '/')}.py: {broken}") from broken
     except (Exception, SystemExit) as broken:
         raise ContractError(_line(broken, module, *_imported_at(broken))) from broken
 
@@ -103,8 +101,15 @@ def _imported_at(broken: BaseException) -> tuple[str, int | None]:
 def _line(broken: BaseException, module: str, file: str, line: int | None) -> str:
     """Return one line: the place and the fault of a module, or of one that it imports."""
     problem = broken.msg if isinstance(broken, SyntaxError) else str(broken)
+    # The message of a rule of ours says what is wrong.
+    kind = "" if isinstance(broken, ContractError) else f"{type(broken).__name__}: "
+    reason = f"{kind}{' '.join(problem.split())}"[:LONGEST]
+    return f"{place_of(module, file)}, line {line}: {reason}" if line else f"{place_of(module, file)}: {reason}"
+
+
+def place_of(module: str, file: str = "") -> str:
+    """Return the file of a module, or another `file`, as a developer writes it: "own/dialogs/shop/__init__.py"."""
+    path = Path(file or getattr(sys.modules.get(module), "__file__", None) or "-")
     roots = (ROOT, *(root.parent for root in prompts.EXTENSIONS))
-    root = next((root for root in roots if file and Path(file).is_relative_to(root)), None)
-    name = Path(file).relative_to(root).as_posix() if root else f"{module.replace('.', '/')}.py"
-    reason = f"{type(broken).__name__}: {' '.join(problem.split())}"[:LONGEST]
-    return f"{name}, line {line}: {reason}" if line else f"{name}: {reason}"
+    root = next((root for root in roots if path.is_relative_to(root)), None)
+    return path.relative_to(root).as_posix() if root else f"{module.replace('.', '/')}.py"

@@ -52,7 +52,7 @@ def _chosen(text: str) -> str | frozenset[str]:
 class Extensions(BaseSettings):
     """The searched folders, and the shipped dialogs and plug-ins that are on."""
 
-    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
+    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore", allow_inf_nan=False)
 
     extensions: Annotated[tuple[Path, ...], NoDecode, written(_folders)] = ()
     shipped_dialogs: Annotated[Chosen, NoDecode, written(_chosen)] = "all"

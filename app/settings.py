@@ -242,6 +242,14 @@ def misspelt(kinds: Iterable[type[BaseSettings]]) -> list[str]:
     return [f"{_env_file()}: {name} is no setting; {near[0]} is" for name, near in sorted(nearest.items()) if near]
 
 
+def ignored(kinds: Iterable[type[BaseSettings]]) -> list[str]:
+    """Return a warning for each name in `.env` whose words are all in the name of a setting: OPENAI_KEY, MODEL."""
+    words = {name.upper(): {*name.upper().split("_")} for kind in kinds for name in kind.model_fields}
+    longer = {name: [each for each in words if words[each] >= {*name.split("_")}] for name in _in_file().keys() - words}
+    nearest = {name: get_close_matches(name, names, 1, 0)[0] for name, names in sorted(longer.items()) if names}
+    return [f"{_env_file()}: {name} is no setting; do you mean {near}?" for name, near in nearest.items()]
+
+
 def unread(kinds: Iterable[type[BaseSettings]]) -> list[str]:
     """Return a line for each set value that nothing reads, since its plug-in or dialog is left out."""
     names, values = {name.upper() for kind in kinds for name in kind.model_fields}, values_set()

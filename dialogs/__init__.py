@@ -21,7 +21,7 @@ from langgraph.pregel import Pregel
 from pydantic import BaseModel, InstanceOf
 
 import prompts
-from agents.discovery import load_each
+from agents.discovery import load_each, place_of
 from agents.errors import ContractError
 from agents.models.factory import DEFAULT, FALLBACK, OBSERVER, Parameters
 from agents.plugin import Plugin
@@ -64,6 +64,8 @@ class Dialog(Speaker, Plugin):
             raise ContractError(f"Dialog.description must begin with 'Used for ', found {self.description!r}")
         if fault := self.agent and _misfit(self.agent):
             raise ContractError(f"Dialog.agent {fault} (docs/langgraph-agents.md)")
+        if self.agent and (self.tools or self.form):
+            raise ContractError("Dialog.agent has its own tools and fills in no form: leave `tools` and `form` out")
         others = [tool for tool in self.tools if not isinstance(tool, BaseTool)]
         if others:
             raise ContractError(f"Dialog.tools must be tools (`@tool` above the function), found {others[0]!r}")
@@ -191,7 +193,8 @@ def discover(languages: Collection[str], observers: Collection[str]) -> dict[str
             raise ContractError(f"dialogs/{name}.py: {name!r} is reserved: rename the file")
         unknown = sorted(set(dialog.observers) - set(observers))
         if unknown:
-            raise ContractError(f"dialogs/{name}.py names observers that do not exist: {', '.join(unknown)}")
+            place = place_of(f"{__name__}.{name}")
+            raise ContractError(f"{place} names observers that do not exist: {', '.join(unknown)}")
         if dialog.agent is None and not dialog.roles:
             for lang in languages:
                 variables(f"{name}/prompt", lang)

@@ -12,7 +12,7 @@ import prompts
 from agents.conversation.scene import Observer
 from agents.discovery import ROOT, load_each
 from agents.toolkit.speaker import Speaker, Speakers
-from prompts import observer_file, variables
+from prompts import observer_parts
 
 __all__ = ["Observer", "discover", "watched"]
 
@@ -22,7 +22,7 @@ def discover(languages: list[str]) -> dict[str, Observer]:
 
     Raises:
         ContractError: a file defines no `observer = Observer(...)`.
-        PromptError: an observer has no prompt.
+        PromptError: an observer has no prompt, or a variable in its role.
     """
     observers = load_each(__name__, __path__, Observer)
     roots = [(ROOT, "dialogs"), (ROOT / "app", "app.plugins")]
@@ -33,7 +33,7 @@ def discover(languages: list[str]) -> dict[str, Observer]:
                 observers |= load_each(f"{package}.{owner}.observers", [str(folder)], Observer)
     for name in observers:
         for lang in languages:
-            variables(observer_file(name), lang)
+            observer_parts(name, lang)
     return dict(sorted(observers.items()))
 
 

@@ -70,11 +70,17 @@ def observer_prompt(name: str, lang: str, /, **variables: object) -> tuple[str, 
     Raises:
         PromptError: no language has the file, the role has a variable, or a variable was not given.
     """
+    role, facts = observer_parts(name, lang)
+    return role.substitute().strip(), _filled(facts, variables, f"{lang}/{observer_file(name)}.md").strip()
+
+
+def observer_parts(name: str, lang: str) -> tuple[Template, Template]:
+    """Return the role and the facts of an observer's prompt. Raises PromptError: no file, or a variable in the role."""
     file = observer_file(name)
     role, _, facts = _template(file, lang).template.partition("\n---\n")
     if names := Template(role).get_identifiers():
         raise PromptError(f"prompts/{lang}/{file}.md: ${names[0]} stands in the role; put it below a line ---")
-    return Template(role).substitute().strip(), _filled(Template(facts), variables, f"{lang}/{file}.md").strip()
+    return Template(role), Template(facts)
 
 
 def observer_file(name: str) -> str:
@@ -200,8 +206,13 @@ def card_file(tool: str, lang: str, dialog: str = "") -> Path:
         for pattern in (f"cards/{tool}.md", f"*/cards/{tool}.md"):
             for path, folder in files(language, pattern).items():
                 return folder / lang / path
+    return home_of(dialog, lang) / "cards" / f"{tool}.md"
+
+
+def home_of(dialog: str, lang: str) -> Path:
+    """Return the folder for a dialog's texts in a language; for no dialog, that for shipped texts."""
     folder = next(iter(files(FALLBACK, f"{dialog}/prompt.md").values()), FOLDER) if dialog else FOLDER
-    return folder / lang / dialog / "cards" / f"{tool}.md"
+    return folder / lang / dialog
 
 
 def carded(lang: str) -> list[str]:

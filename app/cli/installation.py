@@ -11,7 +11,7 @@ from langchain_core.tools import BaseTool
 import prompts
 from agents.command_line import CommandResult
 from agents.conversation.scene import Observer
-from agents.discovery import load
+from agents.discovery import load, place_of
 from agents.errors import ConfigError, ContractError
 from agents.toolkit.descriptions import texts_of
 from agents.toolkit.speaker import Speaker, Speakers
@@ -29,11 +29,12 @@ from app.composition.help_chain import brought_links, check_help
 from app.composition.served_tools import openers, tried, with_served_tools
 from app.composition.windows import fitting
 from app.databases import backend_of
+from app.doors import slash_commands
 from app.extensions import module_of, plugins, uninstalled
 from app.presentation.listing import report_lines
 from app.presentation.tool_card import warnings
 from app.process.exit_codes import USAGE
-from app.settings import Settings, misspelt, read, read_settings, unread
+from app.settings import Settings, ignored, misspelt, read, read_settings, unread
 from prompts import PromptError, languages, observer_file, translated
 
 
@@ -84,8 +85,10 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
                 read(kind)
         if not problems:
             equipped(discovered, plugins(), observers)
-        for module in _late_modules():
-            load(module)
+        problems += slash_commands.twice()
+        for module, variable in _late_modules():
+            if not hasattr(load(module), variable):
+                raise ContractError(f"{place_of(module)} must define `{variable}`")
     except (ContractError, PromptError) as broken:
         nothing: dict[str, object] = {"dialogs": [], "observers": [], "tools": [], "plugins": [], "uninstalled": {}}
         return {**nothing, "models": models, "faults": [*dict.fromkeys([*problems, str(broken)])], "warnings": []}
@@ -110,18 +113,22 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
         "plugins": [*plugins()],
         "uninstalled": uninstalled(),
         "faults": problems,
-        "warnings": [] if problems else warnings(speakers, languages()),
+        "warnings": [] if problems else [*ignored([Settings, *kinds]), *warnings(speakers, languages())],
     }
 
 
-def _late_modules() -> Iterator[str]:
-    """Yield the modules of a team's own folders that a door or a command alone loads; shipped ones are tested."""
+def _late_modules() -> Iterator[tuple[str, str]]:
+    """Yield the modules of a team's own folders that a door or a command alone loads, each with what it must define.
+
+    The shipped ones are tested.
+    """
     for name, plugin in plugins_found().items():
         # A dialog that was put together by a form has no module.
         file = getattr(sys.modules.get(module_of(name)), "__file__", None)
         if file and any(Path(file).is_relative_to(root) for root in prompts.EXTENSIONS):
-            yield from plugin.routes
-            yield from filter(None, [plugin.command_line] if isinstance(plugin.command_line, str) else [])
+            yield from ((module, "router") for module in plugin.routes)
+            if plugin.command_line and isinstance(plugin.command_line, str):
+                yield plugin.command_line, "command_line"
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, fields, replace
@@ -25,7 +26,7 @@ from agents.graph import build_graph
 from agents.hooks import around
 from agents.memory import Memory
 from agents.memory.backend import Backend
-from agents.memory.connection import Tables
+from agents.memory.connection import ENGINE, Tables
 from agents.models import AskModel, Model, ModelRequest, Models
 from agents.models.local_chat import LocalChat
 from agents.plugin import AroundTurn, Plugin
@@ -357,8 +358,13 @@ def parts_found() -> tuple[dict[str, Dialog], dict[str, observers.Observer]]:
 
 
 def tables_of(plug_ins: Mapping[str, Plugin]) -> list[Tables]:
-    """Return the tables of the plug-ins and dialogs that have some, and of the application."""
-    return [plugin.tables for plugin in plug_ins.values() if plugin.tables]
+    """Return the tables of the plug-ins and dialogs that have some. Raises ContractError: two have the same owner."""
+    tables = [plugin.tables for plugin in plug_ins.values() if plugin.tables]
+    # The tables of the second one would never be made.
+    owners = Counter([ENGINE, *(each.owner for each in tables)])
+    if twice := next((owner for owner, count in owners.items() if count > 1), ""):
+        raise ContractError(f"Tables({twice!r}, …): another plug-in, or the application, has tables of this owner")
+    return tables
 
 
 @asynccontextmanager

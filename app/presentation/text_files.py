@@ -10,7 +10,7 @@ from agents.errors import UsageError
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of
 from app.yaml_file import FilePart, validated
-from prompts import FALLBACK, PromptError, files, form_texts, languages, named, read_text, read_toml
+from prompts import FALLBACK, PromptError, files, form_texts, home_of, languages, named, read_text, read_toml
 
 SLOT = re.compile(r"\{([^{}]*)\}")
 
@@ -57,8 +57,8 @@ def unasked(speakers: Speakers) -> Iterator[str]:
     for name, form in _forms(speakers).items():
         texts = form_texts(name, FALLBACK)
         asked = [key for key, entry in texts.items() if isinstance(entry, dict) and entry.get("question")]
-        bare = [key for key in form.model_fields if key not in asked]
-        yield from (f"prompts/{FALLBACK}/{name}/form.toml: the field {key!r} has no question" for key in bare)
+        bare, place = [key for key in form.model_fields if key not in asked], named(home_of(name, FALLBACK))
+        yield from (f"{place}/form.toml: the field {key!r} has no question" for key in bare)
 
 
 def _forms(speakers: Speakers) -> dict[str, type[BaseModel]]:

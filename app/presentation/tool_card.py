@@ -23,7 +23,20 @@ from agents.toolkit.traits import Traits, traits_of
 from app.extensions import plugins
 from app.presentation.text_files import of_forms, paths, unasked, unreadable
 from app.presentation.texts import say
-from prompts import FALLBACK, PromptError, card_file, carded, files, lacking, named, prompt, read_text, translated
+from prompts import (
+    FALLBACK,
+    PromptError,
+    card,
+    card_file,
+    carded,
+    files,
+    home_of,
+    lacking,
+    named,
+    prompt,
+    read_text,
+    translated,
+)
 
 PLAIN_TRAITS = (
     *("effect", "repeatable", "transaction", "permission"),
@@ -140,7 +153,7 @@ def faults(speakers: Speakers, languages: Sequence[str], *, complete: bool = Tru
         for path in (folder / lang / name for name, folder in files(lang, "**/cards/*.md").items()):
             if complete or path.stem in everything or path.stem in FINDING:
                 # The tools of plug-ins depend on settings.
-                is_optional = path.stem in FINDING or path.parent.parent.name in plug_ins
+                is_optional = path.stem in (*FINDING, hand_back.name) or path.parent.parent.name in plug_ins
                 lines += _of_file(path, everything.get(path.stem, []), is_optional=is_optional)
         lines += [fault for name in sorted(everything) for fault in _of_source(everything[name][0], lang)]
         lines += [fault for name in _with_files(speakers) for fault in _of_dialog(name, lang)]
@@ -302,10 +315,11 @@ def _missing(speakers: Speakers, lang: str) -> Iterator[str]:
     has_cards = bool(carded(lang))
     for name, dialog in _with_files(speakers).items():
         if lang not in translated(f"{name}/prompt"):
-            yield f"prompts/{lang}/{name}/prompt.md is missing: the {FALLBACK} prompt is used"
+            yield f"{named(home_of(name, lang))}/prompt.md is missing: the {FALLBACK} prompt is used"
         entry = card_file(dialog.tool, lang, name)
-        if has_cards and not entry.exists():
-            yield f"{named(entry)} is missing: dialog {name} has no examples of requests"
+        if has_cards and not card(dialog.tool, lang)[1]:
+            fault = "has no line that begins with a dash" if entry.exists() else "is missing"
+            yield f"{named(entry)} {fault}: dialog {name} has no examples of requests"
     if not has_cards:
         yield f"prompts/{lang} has no cards: tools are described in {FALLBACK}, and have no examples of requests"
         return

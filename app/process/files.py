@@ -35,7 +35,7 @@ def read_env(path: Path) -> dict[str, str]:
         ConfigError: a line is no entry, or is not written in UTF-8; it would be left out without a word.
     """
     try:
-        entries = [*parse_stream(io.StringIO(path.read_text("utf-8") if path.is_file() else ""))]
+        entries = [*parse_stream(io.StringIO(path.read_text("utf-8-sig") if path.is_file() else ""))]
     except UnicodeDecodeError:
         raise ConfigError(f"{path} is not written in UTF-8") from None
     if wrong := next((entry.original for entry in entries if entry.error), None):

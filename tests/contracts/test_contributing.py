@@ -49,7 +49,9 @@ def test_a_missing_prompt_is_found_at_start(house: Path) -> None:
 def test_a_tool_that_contradicts_itself_is_named(house: Path) -> None:
     """Traits that cannot be are told in one line that names the tool, whoever has it."""
     clock = house / "app/composition/supervisor_tools.py"
-    text = clock.read_text("utf-8").replace("\n@tool", '\n@traits(effect="write", key=("hour",))\n@tool', 1)
+    text = clock.read_text("utf-8").replace(
+        "@traits(volatile=True, shortcut=True", '@traits(effect="write", key=("hour",)', 1
+    )
     clock.write_text(f"{text}\n".replace("from prompts", "from agents.toolkit.traits import traits\nfrom prompts", 1))
     done = run_python("app", "check", folder=house, environment=os.environ)
 

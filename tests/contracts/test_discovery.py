@@ -278,6 +278,18 @@ def test_an_observer_without_a_prompt_is_found_at_the_start(plant: Plant) -> Non
         observers.discover(prompts.languages())
 
 
+def test_a_variable_in_the_role_of_an_observer_is_found_at_the_start(
+    plant: Plant, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Such an observer would fail at each message, and so vote that the dialog stays."""
+    monkeypatch.setattr(prompts, "FOLDER", shutil.copytree(prompts.FOLDER, tmp_path / "prompts"))
+    (prompts.FOLDER / "en" / "observers" / "odd.md").write_text("Is $reply the end?", "utf-8")
+    source = "from agents.state.verdict import STAY\nfrom observers import Observer\n"
+    plant(observers, f"{source}async def check(scene):\n    return STAY\nobserver = Observer(pre_check=check)", "odd")
+    with pytest.raises(PromptError, match=r"observers/odd\.md: \$reply stands in the role"):
+        observers.discover(prompts.languages())
+
+
 def test_a_dialog_reads_well() -> None:
     """`str(dialog)` says at a glance how it is called, what for, and with what."""
 

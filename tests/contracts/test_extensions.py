@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -165,7 +166,7 @@ def test_a_form_without_questions_is_a_warning(tmp_path: Path) -> None:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(content, "utf-8")
     lines = json.loads(run(folder, "check", "--json"))["warnings"]
-    assert "prompts/en/trip/form.toml: the field 'city' has no question" in lines
+    assert "own/prompts/en/trip/form.toml: the field 'city' has no question" in lines
 
 
 @pytest.mark.slow
@@ -227,6 +228,13 @@ def test_a_wrong_setting_or_a_taken_name_is_one_line(
     assert output.count("\n") == 1
 
 
+def test_a_team_may_begin_without_any_dialog(own: Path) -> None:
+    """The cards of tools that only dialogs have are no fault as long as there is none."""
+    shutil.rmtree(own)
+    own.mkdir()
+    assert "No faults." in run(own, "check", SHIPPED_DIALOGS="none")
+
+
 def test_own_texts_go_first(own: Path) -> None:
     """A text of an extension takes the place of a shipped one, and of a table only the entries that it has."""
     shipped = prompts.table("texts", "en")
@@ -256,13 +264,20 @@ def test_own_texts_go_first(own: Path) -> None:
             'command_line="app.plugins.late.nowhere"',
             "app/plugins/late/nowhere.py: ModuleNotFoundError: No module named",
         ),
+        ('routes=["app.plugins.late"]', "own/plugins/late/__init__.py must define `router`"),
+        ('tables=Tables("engine", {})', "Tables('engine', …): another plug-in, or the application, has tables of this"),
+        (
+            "commands=[SlashCommand(name='help', run=run, description=str)]",
+            "late has a command /help, which there is twice: rename it",
+        ),
     ],
 )
 def test_what_is_loaded_later_is_checked(own: Path, field: str, told: str) -> None:
     """`check` tells a fault in SQL, in routes and in commands before a door or a command comes upon it."""
     (plugin := own / "plugins" / "late").mkdir(parents=True)
     source = (
-        f"from agents.memory.connection import Tables\nfrom agents.plugin import Plugin\nplugin = Plugin({field})\n"
+        "from agents.memory.connection import Tables\nfrom agents.plugin import Plugin, SlashCommand\n"
+        f"async def run(call):\n    return ''\nplugin = Plugin({field})\n"
     )
     (plugin / "__init__.py").write_text(source, "utf-8")
     (plugin / "paths.py").write_text("from math import pie\n", "utf-8")

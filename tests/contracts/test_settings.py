@@ -53,6 +53,7 @@ def test_a_model_on_the_command_line_counts_for_every_role() -> None:
         ({"llm_model": "openai:gpt"}, "OPENAI_API_KEY"),
         ({"role_models": "planner"}, "ROLE_MODELS"),
         ({"model_timeout": "soon"}, "MODEL_TIMEOUT"),
+        ({"model_timeout": "inf"}, "MODEL_TIMEOUT"),
         ({"model_retries": "-1"}, "MODEL_RETRIES"),
         ({"llm_parameters": "warm"}, "LLM_PARAMETERS"),
         ({"llm_parameters": '{"observer": {"temprature": 1}}'}, "LLM_PARAMETERS observer.temprature"),

@@ -2,6 +2,7 @@
 
 import logging
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -187,3 +188,10 @@ def commands() -> Mapping[str, Command]:
     plugins = sorted(plugins_found().values(), key=lambda plugin: not isinstance(plugin, Dialog))
     brought = [of_dialog(command) for plugin in plugins for command in plugin.commands]
     return {command.name: command for command in (*FIRST, *brought, *LAST)}
+
+
+def twice() -> list[str]:
+    """Return a line for each command of a plug-in or a dialog whose name another command has, too."""
+    brought = [(name, command.name) for name, plugin in plugins_found().items() for command in plugin.commands]
+    counts = Counter([command.name for command in (*FIRST, *LAST)] + [command for _, command in brought])
+    return [f"{name} has a command /{it}, which there is twice: rename it" for name, it in brought if counts[it] > 1]

@@ -285,6 +285,8 @@ def test_what_is_no_graph_over_messages_fails_at_start() -> None:
     for fault, agent in faults.items():
         with pytest.raises(ContractError, match=fault):
             Dialog(tool="go", description="Used for going.", agent=agent)  # type: ignore[arg-type]
+    with pytest.raises(ContractError, match=r"has its own tools and fills in no form: leave `tools` and `form` out"):
+        Dialog(tool="go", description="Used for going.", agent=stopping.compile(), tools=[pay])
 
 
 async def leave() -> str:

@@ -20,7 +20,7 @@ from agents.state.citations import uncited
 from agents.state.history import last_reply
 from agents.state.message_notes import notes, notes_of
 from agents.state.person import Wish
-from agents.state.speaker_state import Status
+from agents.state.speaker_state import Pending, Status
 from agents.state.verdict import Kind, because
 from agents.toolkit.handover_tools import HAND_BACK
 from agents.toolkit.questions.form import EMPTY, missing, value_in_words
@@ -144,13 +144,36 @@ def count_failure(change: Change, dialog: Speaker, before: int) -> bool:
 
 
 def resume(change: Change, dialog: Speaker, *, silently: bool = False) -> None:
-    """Go on with a paused dialog; unless silently, with a recap made from its form, without a model."""
-    lang, question = change.state["lang"], open_question(dialog, change.state) or progress(dialog, change.state)[1]
+    """Go on with a paused dialog; unless silently, with a recap made from its form, without a model.
+
+    A choice that the user has left waits again; the caller shows it.
+    """
+    lang, left = change.state["lang"], left_choice(dialog.name, change.state)
+    question = "" if left else open_question(dialog, change.state) or progress(dialog, change.state)[1]
     recap = phrase("recap", lang, title=title_of(dialog.name, lang), question=question).strip()
     _run(change, dialog)
-    if recap and not silently:
+    if silently:
+        return
+    if recap:
         change.say(dialog.name, recap)
+    if left:
+        put_again(change, left)
+    elif recap:
         change.add(dialog.name, AIMessage(recap))
+
+
+def left_choice(speaker: str, state: State) -> Pending | None:
+    """Return the choice that a speaker's last call has asked for in vain."""
+    return next((notes_of(message).get("left_choice") for message in messages_of(state, speaker)[-1:]), None)
+
+
+def put_again(change: Change, pending: Pending) -> None:
+    """Let a left choice wait again. Its call has a result already, so a copy of the call gets the answer."""
+    replies = (it for it in messages_of(change.state, pending["speaker"]) if isinstance(it, AIMessage))
+    call = next(call for reply in replies for call in reply.tool_calls if call["id"] == pending["call"])
+    again: ToolCall = {**call, "id": f"again-{change.state['heard']['id']}"}
+    change.add(pending["speaker"], AIMessage("", tool_calls=[again]))
+    change.put(pending=[{**pending, "call": again["id"] or ""}])
 
 
 def offer(change: Change, dialog: Speaker) -> None:

@@ -7,15 +7,16 @@ the answer comes days later in another process.
 from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
-from langchain_core.messages.tool import ToolCall, tool_call
+from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
+from agents.conversation import handover
 from agents.conversation.changes import Change, Update, lists_options
 from agents.conversation.switch import is_elsewhere
 from agents.events import Message, ToolEnd, ToolRequest
 from agents.language.identifiers import Aliases, masked
-from agents.state import State, holder_of, messages_of
+from agents.state import State, holder_of
 from agents.state.message_notes import LEFT, notes, notes_of, with_notes
 from agents.state.person import UserMessage
 from agents.state.speaker_state import Json, Pending
@@ -187,20 +188,15 @@ def left(change: Change) -> None:
 
 def choice_again(speaker: str, text: str, state: State) -> AnswerReading | None:
     """Return a message as the choice that a speaker's last call has asked for in vain; None if it chooses nothing."""
-    left = next((notes_of(message).get("left_choice") for message in messages_of(state, speaker)[-1:]), None)
+    left = handover.left_choice(speaker, state)
     reading = questions.read_choice(left, text, state["lang"]) if left else None
     return reading if reading and reading.outcome == "given" else None
 
 
 def take_again(change: Change, reading: AnswerReading, speakers: Speakers) -> None:
-    """Take the choice of a left question. Its call has a result already, so a copy of the call gets the choice."""
-    pending, heard = reading.pending, change.state["heard"]
-    replies = (it for it in messages_of(change.state, pending["speaker"]) if isinstance(it, AIMessage))
-    call = next(call for reply in replies for call in reply.tool_calls if call["id"] == pending["call"])
-    again: ToolCall = {**call, "id": f"again-{heard['id']}"}
-    change.add(pending["speaker"], AIMessage("", tool_calls=[again]))
-    change.put(pending=[{**pending, "call": f"again-{heard['id']}"}])
-    take(change, reading, heard, speakers)
+    """Take the choice of a left question."""
+    handover.put_again(change, reading.pending)
+    take(change, reading, change.state["heard"], speakers)
 
 
 def resumed(pending: Pending, messages: Sequence[AnyMessage], lang: str) -> Pending:

@@ -105,6 +105,8 @@ class Router:
             ask.take_results(change)
         elif not state.get("pending"):
             (ask.gone if chosen else self._choose)(change)
+            # A resumed dialog asks its choice again.
+            ask.announce(change)
         elif state["heard"]["text"] is None:
             # The user said nothing, so the question stays; it is put on the screen again.
             ask.announce(change)

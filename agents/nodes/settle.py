@@ -7,6 +7,7 @@ from langgraph.types import Overwrite
 from agents.conversation import handover
 from agents.conversation.changes import Change
 from agents.conversation.gate.features import asks
+from agents.nodes import ask
 from agents.state import SUPERVISOR, State, talk_of
 from agents.state.person import Wish
 from agents.state.verdict import because
@@ -36,6 +37,7 @@ class FinishTurn:
                 handover.offer(change, dialog)
             else:
                 handover.resume(change, dialog, silently=dialog.resume == "silent")
+                ask.announce(change)
         return {**change.emit(runtime), "votes": Overwrite([])}
 
     def due(self, state: State) -> bool:

@@ -186,3 +186,13 @@ async def test_unasked_the_question_is_put_again(chat: Chat) -> None:
 
     assert (await chat.says(None)).endswith(ASKED)
     assert (await chat.says("2")).endswith("planner: Sent back.")
+
+
+async def test_a_choice_is_put_again_with_its_dialog(chat: Chat) -> None:
+    """After a yes to the offer the options are on the screen once more, and the answer is the result of the call."""
+    away = "What's the weather like tomorrow in Rome?"
+    chat.expects(supervisor=[*BEGIN, "It is sunny."], planner=[Call("choose_order"), "…"], observer=["other"])
+    assert (await chat.says("I want to return something", away, "yes")).endswith(ASKED)
+    chat.expects(planner=["The coat goes back."])
+    assert (await chat.says("3")).endswith("planner: The coat goes back.")
+    assert dangling(await chat.messages("planner")) == []

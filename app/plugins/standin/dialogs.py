@@ -3,13 +3,15 @@
 A dialog with a form also asks field by field, and finishes.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from agents.language.text.vocabulary import mentions
 from agents.state.message_notes import notes_of
 from app.plugins.standin.lists import LIST, pointed
 from app.plugins.standin.patterns import Match
-from app.plugins.standin.planning import ASK, CHOOSE, NeedsCall, Plan, is_value, understand
+from app.plugins.standin.planning import ASK, CHOOSE, NeedsCall, Plan, is_value, stopping, understand
 from app.plugins.standin.replies import examples, in_words, joined, not_understood, noted, small_talk
 from app.plugins.standin.situation import FILL_FORM, HAND_BACK, HELP, PROTOCOL, UNSURE, Move, PlannedCall, Situation
 from app.plugins.standin.values import REFERRING, WHEN
@@ -43,8 +45,11 @@ def _aside(now: Situation) -> Move | None:
         known = ", ".join(value for value in now.asks["args"].values() if isinstance(value, str))
         return Move(sentence("dropped", now.lang, what=known) if known else sentence("cancelled", now.lang))
     if now.says("leave") and all(_is_of_nothing(now, it) for it in now.wishes):
-        # "Stop it" may be for a film beside this dialog.
-        return hand_back(now.heard) if now.facts.get("active") else hand_back("", sentence("left", now.lang))
+        # "Stop it" may be for a film beside this dialog, or for what was just begun.
+        if now.facts.get("active"):
+            return hand_back(now.heard)
+        stop = stopping(now) if now.says("halt") and mentions("pointing", now.heard, now.words.lang) else None
+        return Move("", (stop,)) if stop else hand_back("", sentence("left", now.lang))
     is_open = bool(now.left or now.asks)
     if now.says("go_on.phrases") and not now.wishes and (is_open or now.form):
         return _go_on(now, "")
@@ -72,14 +77,17 @@ def _act(now: Situation) -> Move:
     is_filled = any(call.name == FILL_FORM for call in done)
     remaining = [call for call in plan.calls if call not in done and not (is_filled and call.name == FILL_FORM)]
     if remaining:
-        return Move("", tuple(remaining), {UNSURE: True, "asks": now.asks} if plan.unsure else {})
+        notes = {UNSURE: True, "asks": now.asks} if plan.unsure else {}
+        dropped = _dropped(now, (*done, *remaining)) if any(now.writes(call.name) for call in remaining) else ""
+        return Move(dropped, tuple(remaining), notes)
     return _answer(now, plan)
 
 
 def _answer(now: Situation, plan: Plan) -> Move:
     lookups = [name for name in now.tools if name.startswith((LIST, CHOOSE, ASK))]
     # What help does not know, a search or another dialog tells.
-    lookups += [HELP] if now.is_unknown and (plan.foreign or any(it.failed for it in now.results)) else []
+    is_failed = any(it.failed for it in now.results)
+    lookups += [name for name in now.in_vain if plan.foreign or (is_failed and name == HELP)]
     acted = [it for it in now.results if it.call.name not in lookups]
     is_told = bool(acted) or any(call.name in lookups for call in plan.calls)
     filled = [noted(now, it.call.args) for it in acted if it.call.name == FILL_FORM and not it.failed]
@@ -93,13 +101,9 @@ def _answer(now: Situation, plan: Plan) -> Move:
         # The tool asks for another time.
         plan.asks = {"tool": acted[-1].call.name, "slot": WHEN, "args": {it: args[it] for it in args if it != WHEN}}
     if plan.asks:
-        return Move(text, notes={"asks": plan.asks})
+        return Move(joined(_dropped(now, ()), text, by="\n"), notes={"asks": plan.asks})
     if now.left and now.results and not now.has_written:
         return _go_on(now, text)
-    # The call in question may have been made after all, or, without a wish, with the value of a correction.
-    if now.left and acted and now.wishes and now.left.calls[0] not in [it.call for it in acted]:
-        what = notes_of(now.before[-1]).get("asked", "").partition("\n")[0].rstrip("?？")
-        text = joined(sentence("dropped", now.lang, what=what), text, by="\n")
     if not (text or (is_told and any(result.seen for result in now.results))):
         return _go_on(now, "") if now.form and (now.begun or plan.begun) else _at_a_loss(now, plan)
     known = now.asks["args"] if now.asks and not now.form else {}
@@ -111,11 +115,20 @@ def _answer(now: Situation, plan: Plan) -> Move:
     return hand_back("", text) if now.facts.get("wishes") else Move(text)
 
 
+def _dropped(now: Situation, calls: Sequence[PlannedCall]) -> str:
+    """Name the question that the calls of a new wish pass over; empty if they only read, or have what was asked."""
+    if now.left is None or not now.wishes or now.has_written or now.left.calls[0] in calls:
+        return ""
+    question = notes_of(now.before[-1]).get("asked", "").partition("\n")[0].rstrip("?？")
+    waiting = (", ".join(map(str, call.args.values())) for call in now.left.calls[1:])
+    return sentence("dropped", now.lang, what="; ".join([question, *waiting]))
+
+
 def _at_a_loss(now: Situation, plan: Plan) -> Move:
     """At the beginning show examples; later say that the message was not understood."""
     if now.own and now.tools.keys() <= PROTOCOL:
         return Move(sentence("talk_only", now.lang, title=now.own["title"]))
-    if plan.begun or now.begun:
+    if plan.begun or (now.own and now.heard == now.own["title"]):
         return Move(joined(sentence("greeted", now.lang), examples(now)))
     return _lost(now)
 
@@ -130,7 +143,7 @@ def _lost(now: Situation) -> Move:
 
 def _go_on(now: Situation, text: str, *, skip: bool = False) -> Move:
     """Say something and repeat the open question: a tool's own, one for a value, or the next field's."""
-    if now.left and not now.has_written:
+    if now.left and not (now.has_written or skip):
         # The user's earlier wish goes on with the answer.
         return replace(now.left, text=text)
     asks: dict[str, Any] | None = now.asks

@@ -11,7 +11,7 @@ from functools import cache, cached_property, lru_cache
 
 from agents.language.schedule.grammar import is_shift
 from agents.language.text.stems import plain
-from agents.language.text.vocabulary import Unit
+from agents.language.text.vocabulary import Unit, wishes
 from app.plugins.standin import values
 from app.plugins.standin.values import OPEN, WHEN, Parameter
 from app.plugins.standin.vocabulary import vocabulary
@@ -90,12 +90,6 @@ class Pattern:
         common = lexicon.listed("bare", "ending", "question", "stop", "fillers")
         return bool(self.slots) and not is_chosen and self.fixed <= common
 
-    @property
-    def is_telling(self) -> bool:
-        """Whether a fixed word is more than a pronoun or the like: "I know {skills}", not "I am {experience}"."""
-        lexicon = vocabulary(self.lang)
-        return not self.fixed <= lexicon.listed("sentence") | lexicon.fillers
-
     @cached_property
     def regex(self) -> re.Pattern[str]:
         """Return the regular expression for the line of a text, with or without a polite opening."""
@@ -125,13 +119,21 @@ class Pattern:
         # Words on both sides of a time are not one value.
         is_one_text = fit is not None and all(value in text.text for value in slots.values())
         is_time = WHEN not in slots or values.time_in(slots[WHEN], vocabulary(self.lang)) is not None
-        # A value alone is a wish only if it is one of few: "louder", "five more minutes", but not "at nine".
-        is_shifted = len(slots) == 1 and WHEN in slots and is_shift(slots[WHEN], self.lang)
-        is_wish = bool(self.fixed) or is_shifted or any(_choices(self.tool, it, self.lang) for it in slots)
+        if not (is_one_text and is_time and (self.fixed or self._is_value(slots, rest.text))):
+            return None
         slots |= {WHEN: named[0]} if self.timed else {}
-        return (
-            {name: self._again(value) for name, value in slots.items()} if is_one_text and is_time and is_wish else None
-        )
+        return {name: self._again(value) for name, value in slots.items()}
+
+    def _is_value(self, slots: Mapping[str, str], text: str) -> bool:
+        """Tell whether a value alone is a wish: one of few ("louder"), an order for later, a shift, a number."""
+        if any(_choices(self.tool, it, self.lang) for it in slots):
+            return True
+        if self.timed:
+            return bool(slots) and wishes(text, self.lang)
+        if WHEN in slots:
+            return len(slots) == 1 and is_shift(slots[WHEN], self.lang)
+        # "2" is one of the films on the screen while their dialog leads.
+        return not self.owner and values.number(text, vocabulary(self.lang)) is not None
 
     def _again(self, raw: str) -> str:
         """Return the meaning of words beside the phrase's verb: with some verbs a length of time means a repetition."""
@@ -151,7 +153,8 @@ class Pattern:
         # "Put a lid on it" names no list.
         behind = _stems_of(self.parts[-1][1]) if place + 2 == len(self.parts) else frozenset[str]()
         is_vague = bool(behind) and behind <= vocabulary(self.lang).listed("pointing", "stop")
-        return bool(len(sides) == 2 or typed) and all(not it or it in typed for it, _ in sides) and not is_vague
+        has_sides = bool(self.fixed) and bool(len(sides) == 2 or typed)
+        return has_sides and all(not it or it in typed for it, _ in sides) and not is_vague
 
 
 def _stems_of(*lines: str) -> frozenset[str]:

@@ -17,12 +17,12 @@ from agents.language.text.stems import plain
 from agents.language.text.vocabulary import behind_no, corrected, mentions
 from app.plugins.standin import lists, values
 from app.plugins.standin.patterns import Match
-from app.plugins.standin.replies import in_words
+from app.plugins.standin.replies import in_words, joined
 from app.plugins.standin.situation import FILL_FORM, HELP, PROTOCOL, SEARCH, PlannedCall, Situation
 from app.plugins.standin.values import IDENTIFIERS, NOTE, OPEN, REFERRING, WHEN, Parameter
 from app.plugins.standin.vocabulary import asking, sentence
 
-CHOOSE, ASK, CHANGE = "choose_", "ask_", "change_"
+CHOOSE, ASK, CHANGE, STOP, SKIP = "choose_", "ask_", "change_", "stop_", "skip_"
 LOOKUPS = (lists.LIST, CHOOSE, ASK, *PROTOCOL)
 """Name prefixes of tools that look something up for other tools."""
 _SPELLED = re.compile(r"[#№]?(?=[^\s,;!?\"«»“”]*\d)[^\s,.;!?\"«»“”]{3,}")
@@ -71,7 +71,13 @@ class Filler:
 
     def add(self, plan: Plan, raw: Mapping[str, str], given: Mapping[str, object] | None = None) -> None:
         """Add the tool's calls to the plan, or the question for a missing one. Raises NeedsCall: one comes first."""
-        said = {name: text for name, text in raw.items() if not self._says_nothing(self.parameters[name], text)}
+        words, kinds = self.now.words, {name: self.parameters[name].kind for name in raw}
+        every = {it for it in raw if kinds[it] in IDENTIFIERS and "all" in words.made_of(raw[it], "stop", "all")}
+        plan.remarks += [sentence("one_by_one", self.now.lang)] * bool(every)
+        days = [text for text in raw.values() if self.tool.startswith(SKIP) and read(plain(text), words.lang)]
+        # "Skip Thursday": the entry of that day, and that day.
+        raw = {**raw, WHEN: days[0]} if days and WHEN not in raw else raw
+        said = {it: raw[it] for it in raw if not (it in every or self._says_nothing(self.parameters[it], raw[it]))}
         args = {**(given or {}), **self._spelled(raw)}
         for name, parameter in self.parameters.items():
             if name not in said or parameter.kind in IDENTIFIERS:
@@ -197,15 +203,15 @@ class Filler:
             if shown_by is None and place > 0:
                 return [place]
             raise NeedsCall(PlannedCall(shown_by, {}) if shown_by else None)
-        if not listing:
+        if not (meant := lists.refer(raw, listing, words)):
             raise Unclear(next(it.text for it in self.now.results if it.call.name == shown_by))
-        meant = lists.refer(raw, listing, words)
         if unknown := [name for name, places in meant.items() if not places]:
             told, seen = sentence("not_on_list", self.now.lang, name=", ".join(unknown)), self.now.results[-1]
             if seen.seen and seen.call.name != shown_by and shown_by and "page" in self.now.tools[shown_by]:
                 # Another list, looked at in vain, would stand above the answer.
                 raise NeedsCall(PlannedCall(shown_by, {"page": 1}))
-            raise Unclear(told if seen.seen and seen.call.name == shown_by else f"{told}\n{_shown(listing)}")
+            shown = "" if seen.seen and seen.call.name == shown_by else _shown(listing)
+            raise Unclear(joined(told, shown, by="\n"))
         places = [it[0] if len(it) == 1 else self._chosen(it, listing) for it in meant.values()]
         return list(dict.fromkeys(places))
 
@@ -250,21 +256,15 @@ def understand(now: Situation) -> Plan:
     """Return the plan for the user's words, empty unless all were understood. Raises NeedsCall: a list is unknown."""
     plan = Plan()
     if now.wishes and not is_value(now):
-        for match in now.wishes:
-            try:
-                _follow(now, plan, match)
-            except NeedsCall as needed:
-                failed = [it for it in now.results if it.failed and it.call.name.startswith(LOOKUPS)]
-                is_vain = not needed.call and (failed or not needed.asks) and not now.is_unknown
-                if is_vain and HELP in now.tools and now.words.asks(match.text):
-                    plan.calls.append(PlannedCall(HELP, {"query": match.text}))
-                    continue
-                if len(now.wishes) == 1 or not failed or needed.call not in (None, *(it.call for it in failed)):
-                    raise
-                # The message's other wishes go on.
-                plan.remarks.append(in_words(failed, (), now.lang))
+        _follow_all(now, plan)
         _fill_once(now, plan)
-    elif now.asked and _may_be_answer(now, now.asked):
+        return plan
+    heard = plain(now.heard)
+    if more := now.words.added(heard):
+        _correct(now, plan, more, is_more=True)
+    if plan.calls:
+        return plan
+    if now.asked and _may_be_answer(now, now.asked):
         Filler(now, now.asked.tool).add(plan, {now.asked.name: behind_no(now.heard)}, now.asks["args"])
         # An answer about the user's own wish is certain; a form's question was not the user's idea.
         plan.unsure = bool(plan.calls) and now.asked.kind in OPEN and now.asked.tool == FILL_FORM
@@ -272,27 +272,51 @@ def understand(now: Situation) -> Plan:
         may_search = SEARCH in now.tools and not now.is_disputed and not any(it.failed for it in now.results)
         search = PlannedCall(SEARCH, {"queries": [now.heard[:200]]})
         plan.calls.append(search if may_search else PlannedCall(HELP, {"query": now.heard}))
-    elif (correction := corrected(heard := plain(now.heard), now.words.lang)) != heard:
+    elif (correction := corrected(heard, now.words.lang)) != heard:
         _correct(now, plan, correction)
     return plan
 
 
-def _correct(now: Situation, plan: Plan, correction: str) -> None:
-    """Put a correction in place of the one open value of the call in question or the last one, or of its entry."""
-    acted = now.left.calls if now.left else [it.call for it in now.last_results if not it.failed]
+def _follow_all(now: Situation, plan: Plan) -> None:
+    for match in now.wishes:
+        try:
+            _follow(now, plan, match)
+        except NeedsCall as needed:
+            failed = [it for it in now.results if it.failed and it.call.name.startswith(LOOKUPS)]
+            is_vain = not needed.call and (failed or not needed.asks) and HELP not in now.in_vain
+            if is_vain and HELP in now.tools and now.words.asks(match.text):
+                plan.calls.append(PlannedCall(HELP, {"query": match.text}))
+                continue
+            if len(now.wishes) == 1 or not failed or needed.call not in (None, *(it.call for it in failed)):
+                raise
+            # The message's other wishes go on.
+            plan.remarks.append(in_words(failed, (), now.lang))
+
+
+def _correct(now: Situation, plan: Plan, said: str, *, is_more: bool = False) -> None:
+    """Put a correction in place of the one open value of the call in question or the last one, or of its entry.
+
+    What comes on top (`is_more`: "also butter") joins the list in question, or goes where the last list went.
+    """
+    acted = now.left.calls[:1] if now.left else [it.call for it in now.last_results if not it.failed]
     acted = [it for it in acted if it.name in now.tools and not it.name.startswith(LOOKUPS)]
-    if not acted or not values.is_name(correction, now.words):
+    if not acted or not values.is_name(said, now.words):
         return
     tool, args, kinds = acted[-1].name, acted[-1].args, now.tools[acted[-1].name]
     named = [name for name in args if name in kinds and kinds[name].kind in (*OPEN, *IDENTIFIERS)]
     # "Add milk to the garden list": the things are corrected, not their list.
-    named = [name for name in named if kinds[name].kind == "texts"] or named
+    listed = [name for name in named if kinds[name].kind == "texts"]
+    named = listed or ([] if is_more else named)
     given = {name: value for name, value in args.items() if name not in named}
-    if named and lists.lister(now, tool) is not None and not now.left:
-        tool, number = f"{CHANGE}{values.thing(tool)}", lists.written(now, tool, now.last_results)
+    if is_more and listed and (now.left or tool == FILL_FORM):
+        said = ", ".join([*args[listed[0]], said])
+    elif not is_more and named and lists.lister(now, tool) is not None and not now.left:
+        tool, number = f"{CHANGE}{values.thing(tool)}", args.get("number") or lists.written(now, tool, now.last_results)
         named, given = (["text"], {"number": number}) if number and tool in now.tools else ([], {})
     if len(named) == 1:
-        Filler(now, tool).add(plan, {named[0]: correction}, given)
+        Filler(now, tool).add(plan, {named[0]: said}, given)
+        # "No, the kettle": the lamp is watched no more.
+        plan.calls += [stop] if plan.calls and not is_more and (stop := stopping(now)) else []
         plan.unsure = bool(plan.calls)
 
 
@@ -327,20 +351,33 @@ def _follow(now: Situation, plan: Plan, match: Match) -> None:
     elif pattern.tool == HELP:
         plan.calls.append(PlannedCall(HELP, {"query": match.text}))
     elif pattern.tool not in now.tools:
-        plan.begun = True
+        # "Return {brief}" asks for more than the dialog.
+        plan.begun = not match.slots
     else:
-        Filler(now, lists.tool_for(now, match)).add(plan, match.slots, _place(now, match))
+        Filler(now, lists.tool_for(now, match)).add(plan, match.slots, _known(now, match))
         plan.unsure = plan.unsure or not is_sure(now, match)
 
 
-def _place(now: Situation, match: Match) -> dict[str, object]:
-    """Return the place of the last thing for a thing that goes "there": the other arguments of the same tool's call."""
+def _known(now: Situation, match: Match) -> dict[str, object]:
+    """Return the arguments that the last call has given: of what is to stop, or the place of what goes "there"."""
     tool, example = match.pattern.tool, " ".join(line for _, line in match.pattern.parts)
+    if stop := stopping(now, tool):
+        return stop.args
     needed = {name for name, it in now.tools[tool].items() if it.required}
     if not needed or not needed <= match.slots.keys() or not mentions("pointing", example, now.words.lang):
         return {}
     last = next((it.call.args for it in reversed(now.last_results) if it.call.name == tool and not it.failed), {})
     return {name: value for name, value in last.items() if name not in needed}
+
+
+def stopping(now: Situation, *tools: str) -> PlannedCall | None:
+    """Return the call that stops what was just begun: by convention `stop_thing` needs the arguments of its begin."""
+    for tool in (it for it in tools or now.tools if it.startswith(STOP)):
+        needed = {name for name, it in now.tools[tool].items() if it.required}
+        done = (it.call.args for it in reversed(now.last_results) if not (it.failed or it.declined))
+        if args := next((it for it in done if needed and needed <= it.keys()), None):
+            return PlannedCall(tool, {name: args[name] for name in needed})
+    return None
 
 
 def _fill_once(now: Situation, plan: Plan) -> None:
@@ -368,8 +405,9 @@ def is_sure(now: Situation, match: Match) -> bool:
     opened = match.slots.keys() - typed - {*words.phrases(f"named.{tool}")}
     # Sentences of the form, one of which answers its question.
     is_answer = any((now.asks or {}).get("slot") in it.slots for it in now.wishes if it.pattern.of_form)
-    is_told = is_answer and pattern.of_form and pattern.is_telling
-    is_plain = all(is_told or pattern.is_bounded(it, kinds) for it in opened)
+    # "I know {skills}" says what is told, and "I am {experience}" does not.
+    is_told = is_answer and pattern.of_form and not pattern.fixed <= words.listed("sentence") | words.fillers
+    is_plain = is_told or all(pattern.is_bounded(it, kinds) for it in opened)
     is_plain = is_plain and all(values.is_name(match.slots[it], words) for it in opened)
     # "Delete the second one" needs a list that was just shown; "skip tomorrow" names no entry. "Everything" may be
     # more than the user knows; a tool itself asks only before it deletes several things.

@@ -12,6 +12,7 @@ from app.plugins.standin.vocabulary import sentence
 from prompts import FALLBACK, card, carded
 
 SMALL_TALK = ("who_are_you", "goodbye", "greeting", "thanks", "yes", "no")
+NAMED = ("goodbye", "greeting", "thanks")
 LONGEST_RESULT = 1_000
 """Characters of a tool's object in a reply; the rest is cut."""
 MOST_DOCUMENTS = 3
@@ -27,6 +28,9 @@ def small_talk(now: Situation) -> str:
     """Return the answer to a greeting, thanks and the like; empty if the text says anything else."""
     lists = now.says(*SMALL_TALK)
     name = next((name for name in SMALL_TALK if name in lists), "")
+    if not (name or now.wishes):
+        # "Thanks mate": any one word behind them may be a name.
+        name = next((it for it in NAMED if len(now.words.behind(now.heard, it) or ()) == 1), "")
     if name == "who_are_you":
         return joined(sentence("who", now.lang), sentence("connect", now.lang), abilities(now))
     if name == "greeting" and not (now.own and now.own["form"]):

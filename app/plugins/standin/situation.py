@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import dropwhile
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
@@ -105,14 +106,15 @@ class Situation:
 
     @cached_property
     def left(self) -> Move | None:
-        """Return the move whose question the user's last message has passed over; None without such a question."""
+        """Return the move that the user's last message has passed over: its call in question, and those behind it."""
         last = self.before[-1] if self.before else None
         if not isinstance(last, ToolMessage) or notes_of(last).get("trouble") != LEFT or self.drops:
             return None
-        replies = [it for it in self.before if isinstance(it, AIMessage)]
-        made = ((call, reply) for reply in reversed(replies) for call in reply.tool_calls)
-        call, reply = next((call, reply) for call, reply in made if call["id"] == last.tool_call_id)
-        return Move("", (PlannedCall(call["name"], call["args"]),), {**reply.additional_kwargs, RESUMES: True})
+        replies = (it for it in reversed(self.before) if isinstance(it, AIMessage))
+        reply = next(it for it in replies if last.tool_call_id in {call["id"] for call in it.tool_calls})
+        left = dropwhile(lambda call: call["id"] != last.tool_call_id, reply.tool_calls)
+        calls = (PlannedCall(call["name"], call["args"]) for call in left)
+        return Move("", (*calls,), {**reply.additional_kwargs, RESUMES: True})
 
     @property
     def form(self) -> str | None:
@@ -149,9 +151,10 @@ class Situation:
         return tool == FILL_FORM or "writes" not in self.facts or tool in self.facts["writes"]
 
     @property
-    def is_unknown(self) -> bool:
-        """Whether help was asked in this turn, and knew nothing."""
-        return any(it.call.name == HELP and it.text == phrase("help_unknown", self.lang) for it in self.results)
+    def in_vain(self) -> Sequence[str]:
+        """Return the tools that were asked in vain in this turn: help that knew nothing, a search without a find."""
+        unknown = [it for it in self.results if it.call.name == HELP and it.text == phrase("help_unknown", self.lang)]
+        return [it.call.name for it in self.results if it in unknown or (it.call.name == SEARCH and it.failed)]
 
     @property
     def has_written(self) -> bool:
@@ -178,7 +181,7 @@ class Situation:
     def is_disputed(self) -> bool:
         """Whether any words fill another dialog's example of a question, while a dialog that searches may know more."""
         is_question = self.own is not None and SEARCH in self.own["tools"] and self.words.asks(self.heard)
-        found = self.phrases.wishes(self.heard, self.tools) if is_question and not self.is_unknown else ()
+        found = self.phrases.wishes(self.heard, self.tools) if is_question and HELP not in self.in_vain else ()
         return any(it.pattern.owner for it in found)
 
     @cached_property
@@ -192,7 +195,8 @@ class Situation:
         telling = {it.pattern.owner for it in wishes if not it.pattern.is_weak}
         if self.is_disputed or (self.left and is_correction and all(it.pattern.is_weak for it in wishes)):
             return ()
-        is_bound = self.own or is_correction
+        # What its own search did not find, another dialog may know.
+        is_bound = (self.own or is_correction) and SEARCH not in self.in_vain
         return () if is_bound and any(it.pattern.owner not in {"", *active, *telling} for it in wishes) else wishes
 
     def says(self, *names: str) -> frozenset[str]:
@@ -203,16 +207,16 @@ class Situation:
     def phrases(self) -> Phrasebook:
         """Return the phrases of everything in reach; the speaker's own ones have no owner."""
         sources = [PhraseSource(name) for name in self.tools if name not in self.helpers]
-        if self.own:
+        for tool, helper in self.helpers.items():
             # The dialog's own entry phrases count too: inside the dialog they ask for nothing more.
-            entry = next(tool for tool, helper in self.helpers.items() if helper == self.own)
-            sources += [PhraseSource(entry), *_sources(self.own, "")]
+            owner = "" if helper == self.own else tool
+            sources += (
+                [] if owner and self.facts.get("undone") else [PhraseSource(tool, owner), *_sources(helper, owner)]
+            )
+        names = {source.tool for source in sources}
         # After the user has undone a handoff, the message is for this dialog.
-        if not self.facts.get("undone"):
-            for tool, helper in self.helpers.items():
-                sources += [PhraseSource(tool, tool), *_sources(helper, tool)] if helper != self.own else []
-            names = {source.tool for source in sources}
-            sources += [PhraseSource(name, name) for name in self.facts.get("tools", ()) if name not in names]
+        others = () if self.facts.get("undone") else self.facts.get("tools", ())
+        sources += [PhraseSource(name, name) for name in others if name not in names]
         examples = self.facts.get("examples") or {}
         with_examples = (replace(source, examples=tuple(examples.get(source.tool, ()))) for source in sources)
         return phrasebook(tuple(dict.fromkeys(with_examples)), self.words.lang, edition())

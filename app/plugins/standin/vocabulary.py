@@ -63,6 +63,11 @@ class StandinVocabulary(Vocabulary):
         joint = rf"\s+{joined}\s+" if self.spaced else rf"(?<=\w\w)\s*{joined}\s*(?=\w\w)"
         return re.compile(rf"(?:\s*(?:{marks})\s*)+(?:{joined}{gap})?|{joint}", re.IGNORECASE)
 
+    def added(self, text: str) -> str:
+        """Return a plain text behind a word that adds it to what was said before: the "tea" of "also tea"."""
+        rest, units = self.behind(text, "adding"), self.units(text)
+        return text[units[-len(rest)].start :] if rest else ""
+
     def choices(self, tool: str, parameter: str) -> Mapping[str, list[str]]:
         """Return the phrases of a parameter's values; a text in place of the table names another parameter."""
         entry = self.table["values"].get(tool, {}).get(parameter, {})

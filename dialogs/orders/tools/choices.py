@@ -141,7 +141,7 @@ async def choose_payment_method(
     def option(method: PaymentMethod) -> Option:
         label = wording.method_label(method, lang)
         value = {"payment_method_id": method["id"], "source": method["source"], "name": label}
-        return Option(label, value, id=method["id"])
+        return Option(label, value, id=method["id"], facts={"source": method["source"].replace("_", " ")})
 
     return choice(said("which_payment", lang), [*map(option, await read(runtime, fitting))])
 

@@ -77,3 +77,59 @@ async def test_a_dialog_lets_go_of_what_it_does_not_understand(shop: Chat) -> No
     await shop.says("and so it goes with the wind", **at)
     assert (await shop.state("me"))["dialog"] is None
     assert writes(shop.path) == []
+
+
+@pytest.mark.parametrize(
+    ("lang", "watch", "stop", "told"),
+    [
+        ("en", "watch the price of the lamp", "stop it", "Desk Lamp is not watched any more."),
+        ("ru", "следи за ценой лампы", "останови это", "больше не слежу за ценой."),
+        ("zh", "关注台灯的价格", "不用关注了", "不再关注台灯。"),
+    ],
+)
+async def test_what_was_just_begun_is_stopped(shop: Chat, lang: str, watch: str, stop: str, told: str) -> None:
+    """The words name no product, and the dialog is not left; behind a correction the first product is let go."""
+    at = {"thread": "me", "device": "terminal", "lang": lang}
+    await shop.says(watch, **at)
+    assert (await shop.says(stop, **at)).endswith(told)
+    if lang == "en":
+        trace = await shop.says(watch, "no, the kettle", "yes", "yes", **at)
+        assert "I watch it: Electric Kettle" in trace
+        assert trace.endswith(told)
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "told"),
+    [
+        ("en", "cancel all my orders", "One at a time: the others stay as they are."),
+        ("ru", "отмени все мои заказы", "По одному: остальные пока остаются как есть."),
+        ("zh", "取消我所有的订单", "一次只处理一个：其余的保持不变。"),
+    ],
+)
+async def test_all_of_what_is_done_one_by_one(shop: Chat, lang: str, text: str, told: str) -> None:
+    """The first is begun, and the user reads that the others are left."""
+    assert told in await shop.says(text, thread="me", device="terminal", lang=lang)
+
+
+@pytest.mark.needs("research")
+@pytest.mark.parametrize(
+    ("lang", "look", "text", "found"),
+    [
+        ("en", "search the documents for the hut", "how much is the kettle", "Electric Kettle"),
+        ("ru", "найди в документах хижину", "сколько стоит чайник", "Электрический чайник"),
+    ],
+)
+async def test_what_no_document_tells_the_shop_is_asked(
+    shop: Chat, lang: str, look: str, text: str, found: str
+) -> None:
+    """A question is for the dialog that searches as long as its own search finds something."""
+    trace = await shop.says(look, text, thread="me", device="terminal", lang=lang)
+    assert trace.endswith(f"view: cards {found}")
+
+
+async def test_a_choice_is_put_again_with_its_dialog(shop: Chat) -> None:
+    """After "go on" the options are on the screen, and the answer is taken."""
+    at = {"thread": "me", "device": "terminal"}
+    trace = await shop.says("return the headphones", "add tea to my list", "go on", **at)
+    assert trace.endswith("selector: Which payment method? [card visa 4242 | gift card (€25.00)]")
+    assert "goes back to card visa 4242? [yes | no]" in await shop.says("credit card", **at)

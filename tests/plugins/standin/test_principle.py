@@ -56,6 +56,17 @@ AT_ONCE = [
     ("en", ("add tea to my list", "no, coffee", "yes"), ["to-do + coffee"]),
     ("en", ("add tea to my list", "no problem", "yes"), ["to-do + tea"]),
     ("en", ("add tea and jam to my list", "no, coffee", "yes"), ["to-do + jam", "to-do + tea"]),
+    ("en", ("rename bread to rye bread", "no, white bread", "yes"), ["to-do bread: white bread"]),
+    ("en", ("add tea to my list", "also butter", "yes"), ["to-do + butter", "to-do + tea"]),
+    ("ru", ("добавь чай в список", "ещё масло", "да"), ["to-do + масло", "to-do + чай"]),
+    ("zh", ("把茶加到我的清单", "还有黄油", "好"), ["to-do + 茶", "to-do + 黄油"]),
+    ("en", ("add jam and tea", "also rice", "yes"), ["to-do + jam", "to-do + rice", "to-do + tea"]),
+    ("en", ("let's get acquainted", "I know Spanish", "also French", "yes"), ["skills: Spanish, French"]),
+    (
+        "en",
+        ("remind me on the 5th of every month at 9 to pay", "move it two days later", "2"),
+        ["reminder + pay @ 2026-12-07 09:00 and again"],
+    ),
     ("en", ("remind me at 3 pm to run", "delete one of the reminders"), ["reminder + run @ 2026-11-20 15:00"]),
     ("zh", ("看看我的提醒", "删除第一个提醒"), ["reminder - 看牙医"]),
     ("en", ("show my reminders", "clear my list", "yes"), ["to-do - bread", "to-do - eggs", "to-do - milk"]),
@@ -67,6 +78,9 @@ SAID_BACK = [
     ("en", ("remember that my car is on level 3",), "yes", "my car is on level 3", ["memo + my car is on level 3"]),
     ("en", ("let's get acquainted", "nurse"), "yes", "experience: “nurse”", ["experience: nurse"]),
     ("en", ("remind me tomorrow that you are late",), "yes", "you are late", ["reminder + you are late"]),
+    ("en", ("I need batteries",), "yes", "“batteries”", ["to-do + batteries"]),
+    ("en", ("call dad at 8",), "yes", "“call dad”", ["reminder + call dad"]),
+    ("ru", ("позвонить папе в 8",), "да", "“позвонить папе”", ["reminder + позвонить папе"]),
     ("ru", ("добавь поездку",), "да", "Записать в список (дела: “поездку”)?", ["to-do + поездку"]),
     ("zh", ("加旅行",), "好", "“旅行”", ["to-do + 旅行"]),
     (
@@ -95,6 +109,8 @@ NOT_UNDERSTOOD = [
     ("ru", "напомни в 17 по Москве поесть", "Это мне непонятно"),
     ("en", "how much is a pizza", "found"),
     ("ru", "хочу спланировать свадьбу", "Ближе всего"),
+    ("en", "thanks mate", "You are welcome."),
+    ("ru", "спасибо дружище", "Пожалуйста."),
 ]
 
 
@@ -307,6 +323,15 @@ async def test_a_time_is_no_name(tmp_path: Path, lang: str, pills: str, skip: st
 
 
 @pytest.mark.needs("planner")
+async def test_a_day_alone_is_the_day_to_skip(tmp_path: Path) -> None:
+    """It finds the series that comes on that day, and is no name for its next time."""
+    async with standin(tmp_path / "said.db") as room:
+        await room.say("ann", "remind me every Monday and Thursday at 7 to run", "en")
+        assert "when: “thursday”" in await room.say("ann", "skip thursday", "en")
+        assert (await room.say("ann", "yes", "en")).startswith("Skipped: on Thursday at 7 am. It goes on: 1. run:")
+
+
+@pytest.mark.needs("planner")
 @pytest.mark.parametrize(
     ("lang", "pills", "skip"),
     [
@@ -393,7 +418,9 @@ async def test_a_time_that_is_asked_for_is_answered_by_a_time(tmp_path: Path) ->
         ("zh", ("播放大都会", "把茶加到我的清单", "暂停"), "⏸ 大都会"),
         ("en", ("play Metropolis", "add tea to my list", "stop it"), "⏹ nothing plays"),
         ("en", ("add tea to my list", "pause"), "I did not understand"),
+        ("en", ("add tea to my list", "put on a cartoon", "1"), "▶ The Adventures of Prince Achmed"),
         ("ru", ("добавь чай в список", "включи мультик"), "Что именно?"),
+        ("zh", ("把茶加到我的清单", "放个动画片"), "电影和剧集"),
         ("en", ("set an alarm for 6 pm", "turn it off"), "Stopped: 1. alarm"),
         ("ru", ("поставь будильник на 18:00", "выключи"), "Остановлено: 1. будильник"),
         ("zh", ("设一个下午6点的闹钟", "关掉它"), "已停止：1. 闹钟"),

@@ -7,14 +7,14 @@ calls of a piece when one has no index. Here the pieces are read as the server s
 import json
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, convert_to_openai_messages
 from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
 from langchain_core.messages.tool import ToolCallChunk, tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
-from openai import APIResponseValidationError, AsyncAPIResponse
+from openai import APIError, APIResponseValidationError, AsyncAPIResponse
 
 from agents.errors import BrokenReply
 from agents.models import MOST_CHARACTERS
@@ -39,6 +39,8 @@ ODD = "odd"
 SEVERAL = 3
 """Pieces that restate the one before them; no words do so by chance."""
 LINE_END = re.compile(rb"\r?\n|\r(?=[^\n])")
+FAILED = re.compile(r"ResponseError\(code='(\w+)', message=(['\"])(.*?)\2(?:, \w+=|\)$)", re.DOTALL)
+"""The words of LangChain's ValueError for a failed response: a code, and the server's sentence."""
 BYTE_ORDER = b"\xef\xbb\xbf"
 """The mark with which a stream may begin."""
 
@@ -125,9 +127,24 @@ class _Words:
         return "".join(held)
 
 
+class ResponsesChat(ChatOpenAI):
+    """OpenAI's responses. LangChain tells a failure in their stream by a bare ValueError with the server's words."""
+
+    async def _astream(self, *args: Any, **options: Any) -> AsyncIterator[ChatGenerationChunk]:
+        try:
+            async for chunk in super()._astream(*args, **options):
+                yield chunk
+        except ValueError as failure:
+            if type(failure) is not ValueError:
+                raise
+            told = FAILED.match(text := str(failure))
+            body = {"code": told[1], "message": told[3]} if told else {"message": text}
+            raise APIError(text, cast(Any, None), body=body) from None
+
+
 def stateless(settings: Mapping[str, Any]) -> ChatOpenAI:
     """Return a model that asks for responses. OpenAI keeps none of them: reasoning comes and goes back encrypted."""
-    chat = ChatOpenAI(**settings, use_responses_api=True, store=False)
+    chat = ResponsesChat(**settings, use_responses_api=True, store=False)
     thinks = (chat.profile or {}).get("reasoning_output", True)
     return chat.model_copy(update={"include": ["reasoning.encrypted_content"]}) if thinks else chat
 

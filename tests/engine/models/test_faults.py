@@ -8,8 +8,10 @@ import pytest
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Behavior, Delay, Fail, StreamFault
+from pydantic import SecretStr
 
 from agents.errors import ModelUnavailable
+from agents.models.factory import Endpoint, Parameters, make_model
 from agents.models.reply import Listener, reply
 from tests.support import odd_provider
 from tests.support.endpoint_talk import (
@@ -185,6 +187,37 @@ KINDS = [
     pytest.param(["{{{"], "busy", 3, "a piece that nobody can read", id="nonsense"),
     pytest.param([odd_provider.end("stop")], "busy", 3, "the reply is empty", id="empty"),
 ]
+
+
+def failed(problem: dict[str, str], kind: str = "failed") -> bytes:
+    """Return a stream of OpenAI's responses that ends with a failure."""
+    response = {"id": "r", "object": "response", "created_at": 1, "model": "m", "output": [], "error": problem}
+    told = {"type": "error", **problem} if kind == "error" else {"type": f"response.{kind}", "response": response}
+    return odd_provider.HEAD + f"event: {told['type']}\ndata: {json.dumps(told)}\n\n".encode()
+
+
+LONG = {"code": "context_length_exceeded", "message": "Your input exceeds the context window of this model."}
+
+
+@pytest.mark.parametrize(
+    ("answer", "trouble", "requests", "told"),
+    [
+        (failed({"code": "server_error", "message": "No more."}), "busy", 3, "No more."),
+        (failed({"code": "server_error", "message": "No more."}, "error"), "busy", 3, "No more."),
+        (failed(QUOTA), "unavailable", 1, "plan and billing"),
+        (failed(LONG, "error"), "too_long", 1, "context window"),
+    ],
+)
+async def test_a_failure_within_a_response(answer: bytes, trouble: str, requests: int, told: str) -> None:
+    """OpenAI's other form tells it in an event of its stream: it is told as what it is there, too."""
+    prompt: list[AnyMessage] = [SystemMessage("You are kind."), HumanMessage("hello")]
+    async with Provider.open(answer) as server:
+        endpoint = Endpoint(key=SecretStr("key"), base_url=server.url, retries=0)
+        model = make_model("openai:m", endpoint, Parameters(wire="responses"))
+        with pytest.raises(ModelUnavailable) as failure:
+            await reply([model], prompt, [], Listener("supervisor", lambda event: None))
+        assert (failure.value.trouble, len(server.bodies)) == (trouble, requests)
+    assert told in failure.value.cause
 
 
 @pytest.mark.parametrize(("answer", "trouble", "requests", "told"), KINDS)

@@ -177,7 +177,9 @@ def unsound_reply(failure: Exception, request: str | None, *, begun: bool) -> Di
         is_page = "html" in _media_type(failure)
         told = "a web page in place of a reply, check the address" if is_page else "an error in place of a reply"
     elif isinstance(failure, NONSENSE):
-        told = f"a piece that nobody can read, {told}"
+        # LangChain raises a bare one where nothing of a reply came.
+        is_empty = type(failure) is ValueError and not begun
+        told = "no reply, check the address" if is_empty else f"a piece that nobody can read, {told}"
     return BrokenReply(told) if trouble == "busy" else UselessReply(trouble, told)
 
 

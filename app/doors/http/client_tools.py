@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from agents.language.text.clean import DEEPEST, is_shallow, safe_json
 from agents.toolkit.client_tools import ClientResult, ClientTool
@@ -25,10 +25,7 @@ class SentTool(BaseModel):
     parameters: dict[str, Any] | None = None
 
 
-class SentTools(BaseModel):
-    """The tools of a client."""
-
-    tools: list[SentTool]
+SENT_TOOLS = TypeAdapter(list[SentTool])
 
 
 def described_tools(
@@ -48,9 +45,9 @@ def described_tools(
     if other := next((tool for tool in tools if (tool.get("type") or "function") != "function"), None):
         raise unsupported(f"Tools of the type {other['type']!r} are not run here; functions are called.", "tools")
     try:
-        sent = SentTools.model_validate({"tools": [tool.get("function", tool) for tool in tools]}).tools
+        sent = SENT_TOOLS.validate_python([tool.get("function", tool) for tool in tools])
     except ValidationError as fault:
-        raise unsupported(first_fault(fault)[1], "tools") from None
+        raise unsupported(f"tools{first_fault(fault)[1]}", "tools") from None
     if len({tool.name for tool in sent}) < len(sent):
         raise unsupported("Two tools have the same name.", "tools")
     return [ClientTool(tool.name, tool.description or "", tool.parameters or {}, alone) for tool in sent]

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 from ag_ui import core
 from fastapi import APIRouter, Header, HTTPException
@@ -46,6 +46,7 @@ class NewRun(core.RunAgentInput):
     thread_id: exchange.Name
     run_id: exchange.Name
     messages: Annotated[list[core.Message], Field(max_length=exchange.MOST_MESSAGES)]
+    context: Any = None
     resume: Annotated[list[core.ResumeEntry], Field(max_length=1)] | None = None
 
 

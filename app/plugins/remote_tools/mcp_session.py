@@ -52,8 +52,8 @@ async def connected(server: ServerSpec, secrets: Mapping[str, str]) -> AsyncIter
     if server.command:
         parameters = StdioServerParameters(
             command=server.command,
-            args=list(server.args),
-            env=dict(secrets),
+            args=[*server.args],
+            env={**secrets},
             cwd=server.cwd,
             encoding_error_handler="replace",
         )
@@ -72,10 +72,10 @@ async def connected(server: ServerSpec, secrets: Mapping[str, str]) -> AsyncIter
 
 
 def cause(error: BaseException) -> str:
-    """Return the name of an error, without the words of a server."""
+    """Return the name of an error, and the status of an answer, without the words of a server."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return type(error).__name__
+    return f"{type(error).__name__} {getattr(getattr(error, 'response', None), 'status_code', '')}".rstrip()
 
 
 Asked = TypeVar("Asked")
@@ -96,7 +96,7 @@ class McpSession:
     def __init__(self, connection: AbstractAsyncContextManager[ClientSession]) -> None:
         self.ready: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
         self.ready.add_done_callback(lambda ready: ready.cancelled() or ready.exception())
-        self._over = asyncio.Event()
+        self._over, self.cause = asyncio.Event(), "it ended"
         self.task = asyncio.create_task(self._hold(connection))
         # A task that is cancelled before its first step runs no line of its own.
         self.task.add_done_callback(lambda _: self.ready.cancel())
@@ -120,8 +120,9 @@ class McpSession:
                 self.ready.set_result(session)
                 await self._over.wait()
         except Exception as lost:
+            self.cause = cause(lost)
             if not self.ready.done():
-                self.ready.set_exception(ServerLost(f"it cannot be reached ({cause(lost)})"))
+                self.ready.set_exception(ServerLost(f"it cannot be reached ({self.cause})"))
 
 
 class ToolAnswer(CallToolResult):
@@ -225,7 +226,8 @@ class HeldServer:
             done, _ = await asyncio.wait({answer, held.task}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
             if answer in done:
                 return answer.result()
-            lost = ServerLost("the connection broke") if done else ServerLost("no answer in time", again=False)
+            broke = f"the connection broke ({held.cause})"
+            lost = ServerLost(broke) if done else ServerLost("no answer in time", again=False)
         except McpError as wrong:
             lost = ServerLost(f"error {wrong.error.code}", again=wrong.error.code in GONE)
         except Exception as wrong:
@@ -241,8 +243,12 @@ class HeldServer:
         raise lost
 
     async def _drop_dead(self, held: McpSession) -> None:
+        """End the session of a server that does not even answer a ping any more."""
         async with self._opening:
-            if not await _is_there(held):
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    await held.ready.result().send_ping()
+            except Exception:
                 await self._drop(held)
 
     async def _open(self) -> McpSession:
@@ -263,13 +269,3 @@ class HeldServer:
         if self._session is held:
             self._session = None
         await held.close()
-
-
-async def _is_there(held: McpSession) -> bool:
-    """Tell whether a server that left a call unanswered still answers at all."""
-    try:
-        async with asyncio.timeout(PATIENCE):
-            await held.ready.result().send_ping()
-    except Exception:
-        return False
-    return True

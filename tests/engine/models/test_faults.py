@@ -206,6 +206,7 @@ LONG = {"code": "context_length_exceeded", "message": "Your input exceeds the co
         (failed({"code": "server_error", "message": "No more."}, "error"), "busy", 3, "No more."),
         (failed(QUOTA), "unavailable", 1, "plan and billing"),
         (failed(LONG, "error"), "too_long", 1, "context window"),
+        (PAGE, "busy", 3, "check the address"),
     ],
 )
 async def test_a_failure_within_a_response(answer: bytes, trouble: str, requests: int, told: str) -> None:

@@ -213,6 +213,13 @@ async def test_what_is_no_run(client: httpx.AsyncClient, body: object, status: i
     assert (answer.status_code, {*answer.json()["error"]}) == (status, {"code", "message"})
 
 
+async def test_state_and_context_are_left_alone(client: httpx.AsyncClient, script: Script) -> None:
+    """A front end keeps there what it likes."""
+    script.add(supervisor=["Hello."])
+    kept = {"state": ["a"], "context": [{"description": "page", "value": {"open": 1}}]}
+    assert said(await run_of(client, asked("r1", "hello", **kept))) == ["Hello."]
+
+
 async def test_tools_of_the_front_end(client: httpx.AsyncClient, script: Script) -> None:
     """A call without a result is the front end's; its message has the result, and the next run goes on."""
     script.add(supervisor=[["I look.", Call("weather", {"city": "Rome"})], "Sunny."])

@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from mcp import ClientSession
 
-from app.plugins.remote_tools import mcp_session
 from app.plugins.remote_tools.files import McpFile
-from app.plugins.remote_tools.mcp_session import HeldServer, McpSession, ServerLost
+from app.plugins.remote_tools.mcp_session import HeldServer, ServerLost
 from app.testing import Chat, told
 from app.testing.script import Call
 from prompts import phrase
@@ -72,10 +72,10 @@ async def test_a_late_call_waits_for_no_more(monkeypatch: pytest.MonkeyPatch) ->
     """Who waited for a call in vain is told at once; the next call waits until it is known whether the server lives."""
     known = asyncio.Event()
 
-    async def is_there(_: McpSession) -> bool:
+    async def ping(_: ClientSession) -> bool:
         return await known.wait()
 
-    monkeypatch.setattr(mcp_session, "_is_there", is_there)
+    monkeypatch.setattr(ClientSession, "send_ping", ping)
     held = HeldServer("library", McpFile.model_validate(library()).servers["library"], {})
     try:
         await held.tools()

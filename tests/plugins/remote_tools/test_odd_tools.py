@@ -1,5 +1,6 @@
 """Odd but legal tools of an MCP server: every provider takes them, and each call arrives as the server wants it."""
 
+import asyncio
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -20,12 +21,14 @@ from agents.toolkit.descriptions import translation_of
 from agents.toolkit.speaker import Speaker, Speakers
 from app.cli import command_line
 from app.composition.served_tools import tried
-from app.plugins.remote_tools.files import McpFile
-from app.plugins.remote_tools.mcp_session import HeldServer
+from app.plugins.remote_tools.files import McpFile, ServerSpec
+from app.plugins.remote_tools.mcp_session import HeldServer, ServerLost
 from app.testing import Chat
 from tests.plugins.remote_tools.odd_mcp_server import TOOLS, UNSHOWN
 from tests.plugins.remote_tools.remote_files import opened
 from tests.support import tool_dialects
+from tests.support.loopback import listening
+from tests.support.odd_provider import read_request
 from tests.support.places import ROOT
 from tests.support.written_arguments import written
 
@@ -150,6 +153,22 @@ async def test_what_a_client_refuses_costs_one_tool(
     assert [tool.name for tool in everyone.supervisor.tools] == ["keys"]
     where = f"{tmp_path / 'mcp_servers.yaml'}: servers.odd.tools.plain"
     assert refused == [f"{where}: no model of supervisor gets it: TypeError: plain words are not taken"]
+
+
+async def test_a_refused_key_is_told() -> None:
+    """The operator reads the status of a server that refuses all requests."""
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        writer.write(b"HTTP/1.1 401 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        writer.close()
+
+    async with listening(refuse) as url:
+        server = ServerSpec(speaker=SUPERVISOR, url=url, internal=True, tools={"look": None})
+        held = HeldServer("odd", server, {})
+        with pytest.raises(ServerLost, match="HTTPStatusError 401"):
+            await held.tools()
+        await held.close()
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,18 @@ HelpChain = Annotated[tuple[str, ...], NoDecode, written(_links)]
 UserNumbers = Annotated[frozenset[int] | Literal["*"], NoDecode, written(_numbers)]
 
 
-class Settings(Extensions):
+class SharedSettings(BaseSettings):
+    """Settings of the application that plug-ins with links of HELP_CHAIN read, too."""
+
+    model_config = Extensions.model_config
+
+    openai_api_key: SecretStr | None = None
+    openai_base_url: Address | None = None
+    help_chain: HelpChain = ("remembered", "documents", "pages")
+    help_timeout: float = Field(default=10, gt=0, le=20)
+
+
+class Settings(SharedSettings, Extensions):
     """Everything an operator can set."""
 
     llm_model: str = "local:rules"
@@ -128,8 +139,6 @@ class Settings(Extensions):
     fallback_model: str | None = None
     llm_parameters: Annotated[dict[str, Parameters], NoDecode, written(_json)] = Field(default_factory=dict)
     prompt_cache: bool = True
-    openai_api_key: SecretStr | None = None
-    openai_base_url: Address | None = None
     model_timeout: float = Field(default=60, gt=0)
     model_retries: int = Field(default=2, ge=0, le=10)
     model_failures: int = Field(default=5, ge=0)
@@ -159,8 +168,6 @@ class Settings(Extensions):
     turn_tokens: int = Field(default=500_000, ge=0)
     llm_prices: Annotated[dict[str, Price], NoDecode, written(_prices)] = Field(default_factory=dict)
     notes_per_day: int = Field(default=20, ge=0)
-    help_chain: HelpChain = ("remembered", "documents", "pages")
-    help_timeout: float = Field(default=10, gt=0, le=20)
 
     @model_validator(mode="after")
     def _may_trace(self) -> Self:

@@ -5,31 +5,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import AnyHttpUrl, SecretStr, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agents.models.factory import Address
 from agents.plugin import Plugin
-from app.settings import HelpChain
+from app.settings import SharedSettings
 
 if TYPE_CHECKING:
     from agents.toolkit.help import HelpLink
     from agents.toolkit.services import Services
 
 
-class HelpLinkSettings(BaseSettings):
+class HelpLinkSettings(SharedSettings):
     """The model and the webhook, and what the application sets for them."""
-
-    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
 
     help_model: str | None = None
     help_base_url: Address | None = None
     help_api_key: SecretStr | None = None
     help_webhook_url: AnyHttpUrl | None = None
     help_webhook_secret: SecretStr | None = None
-    help_chain: HelpChain = ()
-    help_timeout: float = 10
-    openai_api_key: SecretStr | None = None
-    openai_base_url: Address | None = None
 
     @model_validator(mode="after")
     def _can_be_asked(self) -> Self:

@@ -6,6 +6,7 @@ from openai import AsyncOpenAI, DefaultAsyncHttpxClient, Omit
 from pydantic import SecretStr
 
 from app.assistant.speech import NotHeard, SpeechReader, suffix_of
+from app.settings import Settings
 
 LARGEST_RECORDING = 20_000_000  # Bytes.
 LONGEST_TEXT = 1_000_000  # Characters.
@@ -19,7 +20,7 @@ class Transcriber(SpeechReader):
     url: str  # The address before `/audio/transcriptions`.
     model: str
     key: SecretStr | None = field(default=None, repr=False)
-    timeout: float = 60
+    timeout: float = Settings.model_fields["model_timeout"].default
 
     async def text(self, recording: bytes, lang: str) -> str:
         """Ask the server; it is told the language. Raises NotHeard."""

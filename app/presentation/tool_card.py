@@ -21,7 +21,7 @@ from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.tool_search import FINDING, tools_of
 from agents.toolkit.traits import Traits, traits_of
 from app.extensions import plugins
-from app.presentation.text_files import of_forms, paths, unasked, unreadable
+from app.presentation.text_files import of_forms, paths, unasked, unfilled, unreadable
 from app.presentation.texts import say
 from prompts import (
     FALLBACK,
@@ -157,7 +157,7 @@ def faults(speakers: Speakers, languages: Sequence[str], *, complete: bool = Tru
                 lines += _of_file(path, everything.get(path.stem, []), is_optional=is_optional)
         lines += [fault for name in sorted(everything) for fault in _of_source(everything[name][0], lang)]
         lines += [fault for name in _with_files(speakers) for fault in _of_dialog(name, lang)]
-        lines += _of_prompts(lang)
+        lines += [*_of_prompts(lang), *unfilled(lang)]
     return [*lines, *of_forms(speakers, FALLBACK)]
 
 

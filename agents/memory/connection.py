@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, Literal, Protocol, TypeVar
@@ -268,7 +269,11 @@ async def connect(
     except driver.faults as fault:
         raise DatabaseError(str(fault)) from fault
     async with Connection(session, driver.faults).opened() as connection:
-        await connection.read(lambda it: it.executescript(f"{PRAGMAS} PRAGMA synchronous={synchronous};") and None)
-        [(page_bytes,)] = await connection.execute("PRAGMA page_size")
-        await connection.execute(f"PRAGMA wal_autocheckpoint={WAL_BYTES // int(page_bytes)}")
+        await connection.read(partial(_prepare, synchronous))
         yield connection
+
+
+def _prepare(synchronous: str, session: Session) -> None:
+    session.executescript(f"{PRAGMAS} PRAGMA synchronous={synchronous};")
+    (page_bytes,) = session.execute("PRAGMA page_size").fetchone()
+    session.execute(f"PRAGMA wal_autocheckpoint={WAL_BYTES // int(page_bytes)}").fetchall()

@@ -197,7 +197,7 @@ class Memory:
             await self.store.adelete(place, dialog)
             await self.store.erase(namespace_of(user, "facts"))
         elif item := await self.store.aget(place, dialog):
-            await self.store.aput(place, dialog, {name: it for name, it in item.value.items() if name != field})
+            await self.store.aput(place, dialog, {name: value for name, value in item.value.items() if name != field})
         await self.undo.erase_kind(user, "form")
         await self.undo.erase_kind(user, "facts")
         await self._scrub()

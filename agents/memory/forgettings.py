@@ -55,7 +55,8 @@ class Forgettings:
         values = storable(thread), storable(user), self._digests.of(thread, message_id)
         rows = await self._connection.execute(f"{COLUMNS} WHERE thread = ? OR user = ? OR digest = ?", values)
         deletions = [Deletion(*row) for row in rows]
-        return [it for it in deletions if it.user], next((it for it in deletions if not it.user), None)
+        done = next((deletion for deletion in deletions if not deletion.user), None)
+        return [deletion for deletion in deletions if deletion.user], done
 
     async def of(self, thread: str, message_id: str) -> Deletion | None:
         """Return the deletion of a message, done or open; None if it has none."""

@@ -84,9 +84,9 @@ class HistoryBlocks:
         messages: Sequence[AnyMessage] = talk.get("messages", ())
         if not messages:
             return talk
-        whole, first, first_single = len(messages) // BLOCK * BLOCK, len(blocks), len(singles)
-        blocks += (self._block_of(messages[start : start + BLOCK]) for start in range(0, whole, BLOCK))
-        singles += (self._block_of([message]) for message in messages[whole:])
+        blocks_end, first, first_single = len(messages) // BLOCK * BLOCK, len(blocks), len(singles)
+        blocks += (self._block_of(messages[start : start + BLOCK]) for start in range(0, blocks_end, BLOCK))
+        singles += (self._block_of([message]) for message in messages[blocks_end:])
         places = {"blocks": [first, len(blocks)], "singles": [first_single, len(singles)]}
         return {**talk, "messages": [], **places}
 
@@ -140,6 +140,7 @@ def _in_histories(checkpoint: Checkpoint, change: Change) -> Checkpoint:
     def changed(talks: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
         return {name: change(talk) if isinstance(talk, dict) else talk for name, talk in talks.items()}
 
-    aside = {user: {**it, "talks": changed(it.get("talks", {}))} for user, it in state.get("persons", {}).items()}
-    persons = {"persons": aside} if aside else {}
-    return {**checkpoint, "channel_values": {**state, "talks": changed(state["talks"]), **persons}}
+    persons = state.get("persons", {}).items()
+    aside = {user: {**person, "talks": changed(person.get("talks", {}))} for user, person in persons}
+    changes = {"talks": changed(state["talks"]), **({"persons": aside} if aside else {})}
+    return {**checkpoint, "channel_values": {**state, **changes}}

@@ -29,7 +29,7 @@ class Packing(JsonPlusSerializer):
 
     def dumps_typed(self, obj: object) -> tuple[str, bytes]:
         """Return the kind and the bytes of `obj`."""
-        noes = [place for place, it in enumerate(obj) if isinstance(it, No)] if isinstance(obj, list) else []
+        noes = [place for place, value in enumerate(obj) if isinstance(value, No)] if isinstance(obj, list) else []
         # Msgpack keeps a no as any other text, which would count as true.
         kind, data = super().dumps_typed([noes, obj] if noes else obj)
         kind = NOES + kind if noes else kind
@@ -41,7 +41,7 @@ class Packing(JsonPlusSerializer):
         kind, packed = data
         if kind.startswith(NOES):
             noes, answers = cast(list[list[object]], self.loads_typed((kind.removeprefix(NOES), packed)))
-            return [No(it) if place in noes else it for place, it in enumerate(answers)]
+            return [No(answer) if place in noes else answer for place, answer in enumerate(answers)]
         if not kind.startswith(PACKED):
             return super().loads_typed(data)
         return self.loads_typed((kind.removeprefix(PACKED), inflated(packed)))
@@ -53,8 +53,8 @@ def _preset() -> bytes:
 
     No byte of it may ever change: values that were packed with it could not be read any more.
     """
-    specimens = json.loads(Path(__file__).with_name("preset_dictionary.json").read_bytes())
-    return b"".join(it.encode() if isinstance(it, str) else ormsgpack.packb(it) for it in specimens)
+    texts_and_values = json.loads(Path(__file__).with_name("preset_dictionary.json").read_bytes())
+    return b"".join(part.encode() if isinstance(part, str) else ormsgpack.packb(part) for part in texts_and_values)
 
 
 def deflated(plain: bytes) -> bytes:

@@ -85,7 +85,7 @@ def scalar(schema: Schema) -> Way:
 def chain(*ways: Way | None) -> Way | None:
     """Return one way back for these ways, one after the other."""
     taken = [way for way in ways if way]
-    return (lambda value: reduce(lambda it, way: way(it), taken, value)) if taken else None
+    return (lambda value: reduce(lambda translated, way: way(translated), taken, value)) if taken else None
 
 
 def branch_of(branches: Sequence[tuple[Schema, Way | None]]) -> Way:

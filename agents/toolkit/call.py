@@ -183,7 +183,9 @@ def _before(call: RunningCall) -> list[tuple[ToolCall, ToolMessage | None]]:
     messages = talk[min([begun, *asked]) :]
     own = _ids(talk[asked[-1]]) if asked else []
     results = [message for message in messages if isinstance(message, ToolMessage)]
-    answers = {it.tool_call_id: it for it in results if it.tool_call_id not in own or it.status != "error"}
+    answers = {
+        result.tool_call_id: result for result in results if result.tool_call_id not in own or result.status != "error"
+    }
     calls = [entry for message in messages if isinstance(message, AIMessage) for entry in message.tool_calls]
     places = [place for place, entry in enumerate(calls) if entry["id"] == call.raw["id"]]
     earlier = calls[: places[-1]] if places else calls

@@ -51,7 +51,7 @@ def client_tools(offered: Sequence[ClientTool], taken: Collection[str]) -> dict[
     for tool in offered:
         own = names[tool.name]
         others = (f"client{number or ''}_{own}"[:64] for number in count())
-        name = own if own not in (*taken, *tools) else next(it for it in others if it not in (*taken, *tools))
+        name = own if own not in (*taken, *tools) else next(other for other in others if other not in (*taken, *tools))
         tools[name] = _tool(name, tool)
     return tools
 

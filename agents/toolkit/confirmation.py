@@ -52,7 +52,7 @@ async def question_before(call: RunningCall, asked_for: Json) -> Question | None
     args, state = call.accepted, call.state
     is_foreign = _may_obey_others(call, asked_for)
     # A yes may cover calls that waited beside the one that was asked.
-    agreed = it if (it := state.get("agreed")) and it["call"] == call.raw["id"] else None
+    agreed = waiting if (waiting := state.get("agreed")) and waiting["call"] == call.raw["id"] else None
     # Questions are compared in the language in which the user was asked.
     lang = agreed.get("lang", call.lang) if agreed else call.lang
     if args is None or (agreed and agreed.get("kind") != CONFIRM):
@@ -81,8 +81,8 @@ async def question_before(call: RunningCall, asked_for: Json) -> Question | None
 
 def _is_unsure(call: RunningCall) -> bool:
     """Tell whether a call is a write of which its model is not sure."""
-    replies = (it for it in call.state.get("talk", ()) if isinstance(it, AIMessage) and notes_of(it).get("unsure"))
-    unsure = {made["id"] for it in replies for made in it.tool_calls}
+    replies = (message for message in call.state.get("talk", ()) if isinstance(message, AIMessage))
+    unsure = {made["id"] for reply in replies if notes_of(reply).get("unsure") for made in reply.tool_calls}
     return call.traits.effect == "write" and call.raw["id"] in unsure
 
 
@@ -113,16 +113,16 @@ def _texts_in(value: object) -> Iterator[str]:
         yield str(value)
 
 
-def _is_taken(text: str, told: str, own: str, state: ToolState) -> bool:
+def _is_taken(text: str, description: str, own: str, state: ToolState) -> bool:
     """Tell whether a text is taken from a server's words: as a whole, with an address in it, or some words in a row.
 
     Words that the user has said are the user's own; a value in the tool's `own` schema is not taken either.
     """
     lang = state["lang"]
-    row, theirs, ours = stems(text, lang), _row(told, lang), _row(own, lang)
-    rows = [row, *(stems(it, lang) for it in text.split() if ADDRESS.search(it))]
+    row, theirs, ours = stems(text, lang), _row(description, lang), _row(own, lang)
+    rows = [row, *(stems(address, lang) for address in text.split() if ADDRESS.search(address))]
     rows += [row[place : place + RUN] for place in range(len(row) - RUN + 1)]
-    parts = {f" {' '.join(it)} " for it in rows if len("".join(it)) >= SHORTEST_TAKEN}
+    parts = {f" {' '.join(run)} " for run in rows if len("".join(run)) >= SHORTEST_TAKEN}
     return any(part in theirs and part not in ours and not _has_said(part, state) for part in parts)
 
 
@@ -158,7 +158,7 @@ def may_be_others(text: str, state: ToolState) -> bool:
 
 def said_by_user(state: ToolState, *, own: bool = False) -> list[str]:
     """Return the user's messages to the speaker of a call; with `own` without those that the user only passed on."""
-    heard, talk = state["heard"], [it for it in state.get("talk", ()) if isinstance(it, HumanMessage)]
+    heard, talk = state["heard"], [message for message in state.get("talk", ()) if isinstance(message, HumanMessage)]
     now = [] if heard["source"] in ANSWERS or (own and not is_own(heard)) else [heard["text"] or ""]
     return [*now, *(message.text for message in talk if not (own and notes_of(message).get("passed_on")))]
 
@@ -172,7 +172,7 @@ def mark_of(traits: Traits, tool: str, args: Mapping[str, object]) -> str:
 def worded(tool: BaseTool, args: Json, state: ToolState) -> str:
     """Return a call in words for the user: the tool's title, and every argument that has a value."""
     lang, own, aliases = state["lang"], own_texts(tool), state.get("aliases", Aliases())
-    shown_args = Swap(parameters(tool), lambda _, it: aliases.labels.get(str(it), it))(args)
+    shown_args = Swap(parameters(tool), lambda _, value: aliases.labels.get(str(value), value))(args)
     title = own.titles.get(lang) or own.titles.get(FALLBACK) or _texts("titles", state).get(tool.name)
     given_args = {name: value for name, value in shown_args.items() if value not in (None, "")}
     parts = [f"{labelled(name, tool, state)}: {_value(value, lang)}" for name, value in given_args.items()]

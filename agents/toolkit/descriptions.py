@@ -72,15 +72,15 @@ def server_of(tool: BaseTool) -> str:
 
 def told_by_servers(tools: Iterable[BaseTool]) -> Mapping[str, str]:
     """Return servers' own words on their tools that models read, by server; our own servers are left out."""
-    told: dict[str, str] = {}
+    words: dict[str, str] = {}
     for tool in tools:
         server, own = server_of(tool), traits_of(tool)
         if server and own.foreign:
             about = "" if FALLBACK in own_texts(tool).descriptions else tool.description
-            told[server] = "\n".join(
-                [told.get(server, ""), about, in_json(translation_of(tool).schema), in_json(schema_of(own.result))]
+            words[server] = "\n".join(
+                [words.get(server, ""), about, in_json(translation_of(tool).schema), in_json(schema_of(own.result))]
             )
-    return told
+    return words
 
 
 def examples_of(tool: BaseTool, lang: str) -> tuple[str, ...]:
@@ -114,14 +114,14 @@ class Schemas:
 def _schema(tool: BaseTool, lang: str, seen: str) -> ToolSchema:
     translation, shared = translation_of(tool), (tool.metadata or {}).get(PARAMETERS)
     card_text = "\n".join([cleandoc(texts_of(tool, lang)[0]), *([phrase(shared, lang)] if shared else [])])
-    about, told = _divided(card_text, translation.schema.get("properties", {}))
+    about, descriptions = _divided(card_text, translation.schema.get("properties", {}))
     lines = [about, translation.words]
     if result := schema_of(traits_of(tool).result):
         lines.append(phrase("tool_returns", lang, result=notation(result)))
     text, longest = "\n".join(filter(None, lines)), LONGEST_DESCRIPTION - len(seen)
     text = (text if len(text) <= longest else f"{text[: longest - 1]}…") + seen
     schema = convert_to_openai_tool({**translation.schema, "title": tool.name, "description": text})
-    schema["function"]["parameters"] = _described(schema["function"]["parameters"], told)
+    schema["function"]["parameters"] = _described(schema["function"]["parameters"], descriptions)
     return schema
 
 
@@ -155,7 +155,7 @@ def _divided(text: str, names: Collection[str]) -> tuple[str, Mapping[str, str]]
     return "\n".join(line for line, (name, *_) in lines.items() if name not in descriptions).strip(), descriptions
 
 
-def _described(parameters: ToolSchema, told: Mapping[str, str]) -> ToolSchema:
+def _described(parameters: ToolSchema, descriptions: Mapping[str, str]) -> ToolSchema:
     """Return the parameters, each with a description and without keywords that a model need not read.
 
     A parameter without a description has an empty one: one chat template fails without (Command R+).
@@ -164,7 +164,7 @@ def _described(parameters: ToolSchema, told: Mapping[str, str]) -> ToolSchema:
     given = parameters.get("properties", {})
     return {
         **parameters,
-        "properties": {name: {"description": told.get(name, ""), **_bare(given[name])} for name in given},
+        "properties": {name: {"description": descriptions.get(name, ""), **_bare(given[name])} for name in given},
     }
 
 

@@ -41,7 +41,7 @@ def safe_names(names: Iterable[str], word: str) -> dict[str, str]:
     """
     plain = {name: name if SAFE_NAME.fullmatch(name) else _plain_name(name, word) for name in names}
     counts = Counter(plain.values())
-    return {name: it if it == name or counts[it] == 1 else _marked(it, name) for name, it in plain.items()}
+    return {name: safe if safe == name or counts[safe] == 1 else _marked(safe, name) for name, safe in plain.items()}
 
 
 def _plain_name(name: str, word: str) -> str:

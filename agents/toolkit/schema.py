@@ -341,7 +341,7 @@ def _one_text(parts: Sequence[SchemaPart]) -> SchemaPart:
     """Return one text for several: any text fits."""
     words = [str(part.schema["description"]) for part in parts if part.schema.get("description")]
     return SchemaPart(
-        {"type": "string", **described({}, " | ".join(words))}, next((it.back for it in parts if it.back), None)
+        {"type": "string", **described({}, " | ".join(words))}, next((part.back for part in parts if part.back), None)
     )
 
 

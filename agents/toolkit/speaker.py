@@ -147,7 +147,10 @@ class Speakers:
 
     def absent_by(self, name: str | None, tool: str | None) -> Speaker | None:
         """Return the absent dialog of this name, or the one that this supervisor's tool would hand over to."""
-        return next((it for it in self.absent.values() if it.name == name or (not name and it.tool == tool)), None)
+        fitting = (
+            dialog for dialog in self.absent.values() if dialog.name == name or (not name and dialog.tool == tool)
+        )
+        return next(fitting, None)
 
     def successor(self, name: str) -> Speaker | None:
         """Return the dialog that has this name now, or once had; None when it is gone."""

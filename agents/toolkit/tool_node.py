@@ -188,8 +188,8 @@ async def trouble(request: ToolCallRequest, handler: Execute) -> ToolReply:
         details = wrong.filtered_errors or wrong.source.errors()
         problem = "; ".join(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in details)
         reply = _trouble(request, "arguments", phrase("tool_arguments", lang, tool=name, problem=problem))
-        labels = [labelled(str(next(iter(it["loc"]), "")), _tool(request), request.state) for it in details]
-        unfit = (f"{label}: {reason_of(it, lang)}" for label, it in zip(labels, details, strict=True))
+        labels = [labelled(str(next(iter(detail["loc"]), "")), _tool(request), request.state) for detail in details]
+        unfit = (f"{label}: {reason_of(detail, lang)}" for label, detail in zip(labels, details, strict=True))
         reply.additional_kwargs |= notes(unfit="; ".join(dict.fromkeys(unfit)))
         return reply
     except Exception:
@@ -243,8 +243,8 @@ async def identifiers(request: ToolCallRequest, handler: Execute) -> ToolReply:
 async def confirmation(request: ToolCallRequest, handler: Execute) -> ToolReply:
     """Ask the user before a call that they may not want."""
     call = request.tool_call
-    written = (it["args"] for it in request.state["messages"][0].tool_calls if it["id"] == call["id"])
-    if question := await question_before(RunningCall(request, handler), next(written, call["args"])):
+    made = {asked["id"]: asked["args"] for asked in request.state["messages"][0].tool_calls}
+    if question := await question_before(RunningCall(request, handler), made.get(call["id"], call["args"])):
         return answer_to(call, ToolResult(question=question))
     return await handler(request)
 

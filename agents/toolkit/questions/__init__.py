@@ -222,9 +222,9 @@ def _form(given: GivenAnswer, form: type[BaseModel]) -> AnswerReading | None:
 def _bare(pending: Pending, form: type[BaseModel], given: GivenAnswer) -> AnswerReading | None:
     """Take a few bare words as the first value that is missing, and ask for the others; None if they are no value."""
     form_fields = open_fields(pending, given.lang)
-    asked = [it for it in forms.missing(form, pending["filled"]) if it in form_fields.labels]
+    asked = [name for name in forms.missing(form, pending["filled"]) if name in form_fields.labels]
     # Optional fields are asked for last.
-    asked.sort(key=lambda it: it in form_fields.optional)
+    asked.sort(key=lambda name: name in form_fields.optional)
     if not forms.is_value(given.text, given.lang) or len(asked) < 2:
         return None
     label = form_fields.labels[asked[0]]

@@ -71,9 +71,13 @@ def raw_values(form_fields: FormFields, text: str, *, sure: bool) -> dict[str, o
 
 def missing(form: type[BaseModel], values: Mapping[str, object]) -> list[str]:
     """Return the fields to ask for, those without a value, in order; a default that is not empty counts as one."""
-    fields = {name: it for name, it in form.model_fields.items() if values.get(name) in EMPTY}
-    asks = {name: it for name, it in fields.items() if extra(it, "asked") is not False}
-    return [name for name, it in asks.items() if it.is_required() or it.get_default(call_default_factory=True) in EMPTY]
+    fields = {name: field for name, field in form.model_fields.items() if values.get(name) in EMPTY}
+    asks = {name: field for name, field in fields.items() if extra(field, "asked") is not False}
+    return [
+        name
+        for name, field in asks.items()
+        if field.is_required() or field.get_default(call_default_factory=True) in EMPTY
+    ]
 
 
 def extra(field: FieldInfo, name: str) -> object:
@@ -154,7 +158,8 @@ def left_out(form_fields: FormFields, text: str) -> set[str]:
 def labelled(text: str, form_fields: FormFields) -> dict[str, object]:
     """Return the values that stand beside a label or a name: in JSON, or in lines."""
     fields = {**form_fields.given, **form_fields.labels}
-    names = {alias: name for alias, name in form_fields.aliases.items() if name in fields} | {it: it for it in fields}
+    names = {alias: name for alias, name in form_fields.aliases.items() if name in fields}
+    names |= {name: name for name in fields}
     labels = {label: name for name, label in fields.items()}
     return _from_json(text, names) or _from_lines(text, {**names, **labels})
 

@@ -74,7 +74,7 @@ def _by_figure(text: str, options: Sequence[OptionRow], words: Vocabulary) -> in
 def _by_extent(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | None:
     """Find "all of them" or "only this one" among options of which one alone says so in its label."""
     meant = [idea for idea in ("all", "single") if words.means(text, idea)]
-    return _only(place for place, it in enumerate(options) if any(is_said(idea, it["label"]) for idea in meant))
+    return _only(place for place, option in enumerate(options) if any(is_said(idea, option["label"]) for idea in meant))
 
 
 def _by_number(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int | None:

@@ -48,7 +48,7 @@ def _told(messages: Iterable[AnyMessage]) -> Iterator[str]:
 def cut_harder(messages: list[AnyMessage]) -> list[AnyMessage]:
     """Keep about the last quarter of the messages, by characters, beginning with a user message."""
     size = sum(map(len, _told(messages)))
-    return messages[beyond(messages, size // 2, lambda told: sum(map(len, told))) :]
+    return messages[beyond(messages, size // 2, lambda words: sum(map(len, words))) :]
 
 
 def texts(messages: Sequence[AnyMessage], tools: Iterable[Mapping[str, object]] = ()) -> list[str]:
@@ -103,6 +103,7 @@ def mend(messages: Sequence[AnyMessage], results: Mapping[str, str], done: Conta
     return mended
 
 
-def waiting_calls(pending: Iterable[Pending]) -> set[str]:
+def waiting_calls(pending: Sequence[Pending]) -> set[str]:
     """Return the ids of the calls that have no result yet because of these questions."""
-    return {id for it in pending for id in (it["call"], *(call["id"] or "" for call in it.get("behind", [])))}
+    behind = (call for question in pending for call in question.get("behind", []))
+    return {*(question["call"] for question in pending), *(call["id"] or "" for call in behind)}

@@ -70,8 +70,10 @@ class Verdict:
 def read_votes(votes: Iterable[Vote]) -> dict[str, Verdict]:
     """Return the verdicts of votes, by observer."""
     return {
-        it["observer"]: Verdict(it["kind"], it["target"], it["reason"], it.get("binding", False), it.get("also", ""))
-        for it in votes
+        vote["observer"]: Verdict(
+            vote["kind"], vote["target"], vote["reason"], vote.get("binding", False), vote.get("also", "")
+        )
+        for vote in votes
     }
 
 
@@ -81,7 +83,7 @@ STAY = Verdict()
 def settle(votes: Mapping[str, Verdict]) -> Verdict:
     """Return the first vote, by the observers' names, that is not "stay"; else the first that has `also`."""
     ordered = [votes[name] for name in sorted(votes)]
-    return next((it for it in ordered if not it.stays), next((it for it in ordered if it.also), STAY))
+    return next((vote for vote in ordered if not vote.stays), next((vote for vote in ordered if vote.also), STAY))
 
 
 class Ballot:

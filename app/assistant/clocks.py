@@ -136,12 +136,12 @@ class Clock(BackgroundTask):
             return left
         try:
             with contained():
-                found = await source.due(int(now) + LONGEST_SLEEP_MS, self._user, self._threads)
+                due_notices = await source.due(int(now) + LONGEST_SLEEP_MS, self._user, self._threads)
         except Exception:
             LOG.exception("%s: its due notices cannot be read", type(source).__qualname__)
             self._rests[source] = now + RETRY_SECONDS * 1000
             return RETRY_SECONDS * 1000
-        for due in found:
+        for due in due_notices:
             if due.at_ms > now:
                 waits.append(due.at_ms - now)
             elif due.id not in self._ringing and self._reaches(due):

@@ -40,7 +40,8 @@ class FactKeeper:
     async def untold(self, state: State, entry: InboxEntry, calls: Collection[str], *, is_shared: bool) -> str:
         """Return a sentence on the writes of these calls that still stand, or an empty text."""
         writes = await self.memory.undo.writes(entry.thread, entry.user) if calls else []
-        own = [it for it in writes if it.call in calls and it.message == entry.message_id and not it.is_undone]
+        standing = (write for write in writes if not write.is_undone)
+        own = [write for write in standing if write.call in calls and write.message == entry.message_id]
         if is_shared and own:
             return phrase("undo_count", state["lang"], count=len(own))
         return "; ".join(self._worded(write, state["lang"], has_forms=True) for write in own)

@@ -56,7 +56,7 @@ def period(text: str, lang: str, now: datetime, zone: ZoneInfo) -> Period | None
     if kind in ("this", "next") and (unit := values.get("unit")) in ("week", "weekend", "month"):
         today, is_month = now.date(), unit == "month"
         begun = today - timedelta(days=now.day - 1 if is_month else now.weekday())
-        ends = [after(begun, Amount(months=it) if is_month else Amount(days=7 * it)) for it in (1, 2)]
+        ends = [after(begun, Amount(months=count) if is_month else Amount(days=7 * count)) for count in (1, 2)]
         first, last = (today, ends[0]) if kind == "this" else ends
         first = max(first, last - timedelta(days=2)) if unit == "weekend" else first
         return Period("days", *(_midnight(now, (day - today).days) for day in (first, last)))

@@ -194,7 +194,7 @@ async def _played(
         *state.get("seen", []),
         *(message.id for message in missed),
         state.get("received"),
-        *(it.id for it in answers),
+        *(answer.id for answer in answers),
     ]
     overwritten = {
         name: Overwrite(value) if name in ("talks", "votes", "said") else value for name, value in after.items()

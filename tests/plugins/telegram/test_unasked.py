@@ -40,21 +40,6 @@ async def test_a_reminder_that_was_missed_is_told_as_missed(door: Open, world: B
         ]
 
 
-async def test_who_had_blocked_the_bot_is_told_what_was_missed(door: Open, world: BotApi) -> None:
-    """A reminder that could not be delivered waits, unwritten, until its user writes again."""
-    world.blocked.add(ANN)
-    async with door(Echo().models(ROLES)) as telegram:
-        memory = telegram.assistant.memory
-        await set_reminder(memory, ANN, ago=120)
-        await world.until(lambda: "sendMessage" in world.methods())
-        await world.asks(BOB, "hello", sent=1)
-        assert await memory.transcript.lines(f"telegram-{ANN}") == []
-        assert world.methods().count("sendMessage") == 2
-        world.blocked.clear()
-        assert any("⏰ tea (missed" in text for text in await world.asks(ANN, "/start", sent=2))
-        assert await memory.notices.due(2**53, None, "*") == []
-
-
 async def test_a_reminder_outlasts_a_network_that_is_away(
     door: Open, world: BotApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -183,22 +183,11 @@ class Wanted(BaseModel):
 
 @traits(kind="breaker", form=NewAddress, always=True)
 @tool(response_format="content_and_artifact")
-async def ask_address(
-    runtime: Runtime,
-    address1: str = "",
-    address2: str = "",
-    city: str = "",
-    state: str = "",
-    country: str = "",
-    zip: str = "",
-) -> Answer:
-    """Let the user fill in an address, or the rest of one: give the parts that they have said.
+async def ask_address(runtime: Runtime, address1: str = "", city: str = "", zip: str = "") -> Answer:
+    """Let the user fill in an address, but for the given parts.
 
     address1: street and house.
-    address2: flat or suite.
     city: city.
-    state: state or region.
-    country: country.
     zip: zip code.
     """
     return request(said("which_address", runtime.state["lang"]))

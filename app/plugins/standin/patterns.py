@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from itertools import chain
 
 from agents.language.schedule.grammar import is_shift
 from agents.language.text.stems import plain
@@ -171,11 +172,18 @@ class Match:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the text has the fixed words in the example's own forms: "added" is not "add"."""
-        lexicon = vocabulary(self.pattern.lang)
-        fixed = {*lexicon.spelled(re.sub(r"\{\w+\}", " ", self.pattern.example))}
+        """Whether the text has the words in the example's own forms: "added" is not "add"."""
+        lexicon, pattern = vocabulary(self.pattern.lang), self.pattern
+        fixed = {*lexicon.spelled(re.sub(r"\{\w+\}", " ", pattern.example))}
+        phrases = {slot: [*chain(*lexicon.choices(pattern.tool, slot).values())] for slot in self.slots}
+        odd = [
+            {*lexicon.spelled(self.slots[it])} - {*lexicon.spelled(" ".join(phrases[it]))}
+            for it in phrases
+            if phrases[it]
+        ]
         # "To-dos" counts as "to-do": a noun may be singular or plural.
-        return fixed - lexicon.fillers - {*lexicon.phrases("nouns")} <= {*lexicon.spelled(self.text)}
+        is_fixed = fixed - lexicon.fillers - {*lexicon.phrases("nouns")} <= {*lexicon.spelled(self.text)}
+        return is_fixed and {*chain(*odd)} <= lexicon.fillers
 
     def rank(self, own: Collection[str], active: Collection[str]) -> tuple[int, bool, bool, bool, bool, int]:
         """Return the rank: by fixed words and typed values, by owner (none, `active`, `own` tools), by a word ahead."""

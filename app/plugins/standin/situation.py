@@ -192,7 +192,8 @@ class Situation:
         # "Delete it" names no subject, and reaches no other dialog; "pause" reaches a film that plays. "No, at nine"
         # is for what was last done, and not for what was done before a question.
         is_correction = self.words.behind(self.heard, "correcting") is not None
-        telling = {it.pattern.owner for it in wishes if not it.pattern.is_weak}
+        # While something is asked, a word in another form than an example's is rather an answer.
+        telling = {it.pattern.owner for it in wishes if not it.pattern.is_weak and (it.is_exact or not self.asks)}
         if self.is_disputed or (self.left and is_correction and all(it.pattern.is_weak for it in wishes)):
             return ()
         # What its own search did not find, another dialog may know.

@@ -78,6 +78,13 @@ SAID_BACK = [
     ("en", ("remember that my car is on level 3",), "yes", "my car is on level 3", ["memo + my car is on level 3"]),
     ("en", ("let's get acquainted", "nurse"), "yes", "experience: “nurse”", ["experience: nurse"]),
     ("en", ("remind me tomorrow that you are late",), "yes", "you are late", ["reminder + you are late"]),
+    (
+        "ru",
+        ("давай познакомимся", "готовить, считать"),
+        "да",
+        "опыт: “готовить, считать”",
+        ["experience: готовить, считать"],
+    ),
     ("en", ("I need batteries",), "yes", "“batteries”", ["to-do + batteries"]),
     ("en", ("call dad at 8",), "yes", "“call dad”", ["reminder + call dad"]),
     ("ru", ("позвонить папе в 8",), "да", "“позвонить папе”", ["reminder + позвонить папе"]),

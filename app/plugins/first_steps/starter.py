@@ -136,10 +136,11 @@ class Start:
         return self.root / folder / (file.replace("-", "_").lower() if folder == "tests" else file)
 
     def _check_name(self) -> None:
-        pattern = LANGUAGE if self.kind == "language" else NAME
-        if not pattern.fullmatch(self.name) or (self.kind != "language" and keyword.iskeyword(self.name)):
-            raise self._refusal("bad_name", name=repr(self.name), kind=self.kind, example=EXAMPLES[self.kind])
-        if self.name in self._taken():
+        is_language = self.kind == "language"
+        if not (LANGUAGE if is_language else NAME).fullmatch(self.name):
+            key = "bad_language" if is_language else "bad_name"
+            raise self._refusal(key, name=repr(self.name), kind=self.kind, example=EXAMPLES[self.kind])
+        if self.name in self._taken() or (not is_language and keyword.iskeyword(self.name)):
             raise self._refusal("taken", name=self.name)
 
     def _taken(self) -> set[str]:

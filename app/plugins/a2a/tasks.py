@@ -171,8 +171,7 @@ class TurnExecutor(AgentExecutor):
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Play a message to its end. A client that goes does not stop it: it may ask for its task later."""
-        message = context.message
-        assert message is not None  # as the protocol has it
+        message = context.message or types.Message()
         task, thread_id = context.task_id or "", context.context_id or ""
         if context.current_task is None:
             await event_queue.enqueue_event(new_task_from_user_message(message))

@@ -57,14 +57,14 @@ class Part(Sent):
     image_url: PictureAddress | None = None
 
 
-Parts = Annotated[list[Part], OrOne]
+Content = str | list[Part]
 
 
 class ChatMessage(Sent):
     """A message in the client's history."""
 
     role: Annotated[str, Field(max_length=40)]
-    content: Parts = Field(default_factory=list)
+    content: Content = ""
     tool_calls: list[SentCall] | None = None
     tool_call_id: CallId = ""
 
@@ -74,19 +74,23 @@ class ChatMessage(Sent):
         return said_and_called(self.text, self.tool_calls or [])
 
     @property
+    def parts(self) -> list[Part]:
+        """The parts of the message."""
+        return [Part(text=self.content)] if isinstance(self.content, str) else self.content
+
+    @property
     def text(self) -> str:
         """The text of the message."""
-        return "".join(part.text for part in self.content)
+        return "".join(part.text for part in self.parts)
 
     @property
     def pictures(self) -> list[Upload]:
         """The pictures beside the text; a picture at an address outside the message has no content."""
-        addresses = [part.image_url.url.partition(";base64,") for part in self.content if part.image_url]
+        addresses = [part.image_url.url.partition(";base64,") for part in self.parts if part.image_url]
         contents = [decoded(data) if head.startswith("data:image/") else b"" for head, _, data in addresses]
         return [Upload(content, kind="photo") for content in contents]
 
 
-Stop = Annotated[str, Field(max_length=100)]
 Limit = Annotated[int, Field(ge=1)]
 
 
@@ -99,7 +103,9 @@ class Completion(Sent):
     parallel_tool_calls: bool | None = None
     stream: bool = False
     stream_options: Mapping[str, bool] | None = None
-    stop: Annotated[list[Stop], Field(max_length=4), OrOne] = Field(default_factory=list)
+    stop: Annotated[list[Annotated[str, Field(max_length=100)]], Field(max_length=4), OrOne] = Field(
+        default_factory=list
+    )
     max_tokens: Limit | None = None
     max_completion_tokens: Limit | None = None
     user: Annotated[exchange.Name | None, exchange.SentName] = None
@@ -173,7 +179,7 @@ class Talking:
         if not spoken or spoken[-1].role == "assistant":
             raise exchange.unsupported(exchange.LAST_IS_USERS, "messages")
         last = spoken[-1]
-        if unread := {part.type for part in last.content} - {*PARTS}:
+        if unread := {part.type for part in last.parts} - {*PARTS}:
             message = f"Parts of these kinds are not read: {', '.join(sorted(unread))}; these are: {', '.join(PARTS)}."
             raise exchange.unsupported(message, "messages")
         if last.role == "user" and not last.text.strip() and not last.pictures:

@@ -6,8 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from agents.events import CUT, REBUILT, RETRY, Error, ToolRequest
-from agents.language.text.clean import safe_json
+from agents.events import CUT, REBUILT, RETRY, Error
 from agents.models.window import Window
 from app.doors.http.exchange import BETWEEN, HttpRefusal, unsupported
 
@@ -100,11 +99,6 @@ class SentCall(Sent):
         except (ValueError, RecursionError):
             args = self.function.arguments
         return f"{self.function.name}({json.dumps(args, sort_keys=True, ensure_ascii=False)})"
-
-
-def sent_call(request: ToolRequest) -> SentCall:
-    """Return a call in the form of chat completions."""
-    return SentCall(id=request.id, function=SentFunction(name=request.name, arguments=safe_json(request.args)))
 
 
 def said_and_called(text: str, calls: Sequence[SentCall]) -> str:

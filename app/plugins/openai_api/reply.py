@@ -30,10 +30,10 @@ from app.plugins.openai_api.form import (
     Bounds,
     FinishReason,
     SentCall,
+    SentFunction,
     error_of,
     failure_of,
     said_and_called,
-    sent_call,
 )
 from app.plugins.openai_api.structured import Written
 from app.presentation.texts import say
@@ -177,7 +177,8 @@ class Reply:
             case Sources() | Images():
                 yield {"inline_data": inline_data(event)}
             case ToolRequest():
-                self.calls.append(sent_call(event))
+                function = SentFunction(name=event.name, arguments=safe_json(event.args))
+                self.calls.append(SentCall(id=event.id, function=function))
                 yield {"tool_calls": [{"index": len(self.calls) - 1, **self.calls[-1].model_dump()}]}
             case Token(text=text):
                 yield from self._add(text, is_new=not self._unfinished)

@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 from agents.language.text.clean import safe_json
 from app.doors.http import exchange
 from app.doors.http.delivery import streamed, whole
-from app.plugins.openai_api.completions import ChatMessage, Completion, Parts, Talking
+from app.plugins.openai_api.completions import ChatMessage, Completion, Content, Talking
 from app.plugins.openai_api.form import Arguments, CallId, OrOne, Sent, SentCall, SentFunction, error_of
 from app.plugins.openai_api.reply import Reply
 
@@ -43,11 +43,11 @@ class ResponseItem(Sent):
     type: str = "message"
     id: Annotated[str, Field(max_length=2 * exchange.LONGEST_NAME)] = ""
     role: Annotated[str, Field(max_length=40)] = "user"
-    content: Parts = Field(default_factory=list)
+    content: Content = ""
     call_id: CallId = ""
     name: str = ""
     arguments: Arguments = ""
-    output: Parts = Field(default_factory=list)
+    output: Content = ""
 
     def message(self) -> ChatMessage:
         """Return the item as a message of chat completions."""
@@ -59,9 +59,11 @@ class ResponseItem(Sent):
         return ChatMessage(role=self.role, content=_content(self.content))
 
 
-def _content(parts: Parts) -> Parts:
+def _content(content: Content) -> Content:
     """Return the content of an item in the form of chat completions."""
-    return [part.model_copy(update={"type": KINDS.get(part.type, part.type)}) for part in parts]
+    if isinstance(content, str):
+        return content
+    return [part.model_copy(update={"type": KINDS.get(part.type, part.type)}) for part in content]
 
 
 class NewResponse(Sent):

@@ -6,7 +6,6 @@ In a last step the supervisor's model writes the text as JSON, which is checked 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
@@ -48,6 +47,8 @@ class AnswerForm:
         instruction = sentence(TEXTS, "answer_as_json", lang, tool=WRITE)
         in_words = sentence(TEXTS, "answer_in_words", lang, asked=asked, answer=answer)
         messages: list[AnyMessage] = [SystemMessage(instruction), HumanMessage(in_words)]
+        about = {"name": WRITE, "description": "", "parameters": self.translation.schema}
+        tools = [{"type": "function", "function": about}]
         events = list[Event]()
         try:
             async with assistant.counted(user) as note:
@@ -57,7 +58,7 @@ class AnswerForm:
                     events.append(event)
 
                 for _ in range(TRIES):
-                    message = await reply(assistant.leading, messages, [self._tool()], Listener(SUPERVISOR, take))
+                    message = await reply(assistant.leading, messages, tools, Listener(SUPERVISOR, take))
                     values = [self.translation.restored(call["args"]) for call in message.tool_calls[:1]]
                     faults = await faults_of(self.schema, *values) if values else [f"{WRITE} was not called"]
                     if not faults:
@@ -70,10 +71,6 @@ class AnswerForm:
         except BadSchema as fault:
             raise unsupported(f"The schema cannot be checked: {fault}.", FIELD) from None
         raise HttpRefusal(503, "The model has not written its answer in this form.", "invalid_output", FIELD)
-
-    def _tool(self) -> dict[str, Any]:
-        about = {"name": WRITE, "description": "", "parameters": self.translation.schema}
-        return {"type": "function", "function": about}
 
 
 async def answer_form(field: object, assistant: Assistant) -> AnswerForm | None:

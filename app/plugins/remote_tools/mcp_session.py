@@ -143,11 +143,6 @@ class ToolPage(ListToolsResult):
     tools: list[Annotated[Tool | Any, Field(union_mode="left_to_right")]]
 
 
-async def _listed(session: ClientSession, cursor: str | None) -> ToolPage:
-    request = ListToolsRequest(params=PaginatedRequestParams(cursor=cursor))
-    return await session.send_request(ClientRequest(request), ToolPage)
-
-
 async def _called(session: ClientSession, tool: str, args: Mapping[str, object]) -> CallToolResult:
     """Return the answer of a tool as it is: one that breaks the server's own schema may tell what was written."""
     request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=dict(args)))
@@ -178,7 +173,9 @@ class HeldServer:
         tools: dict[str, Tool | None] = {}
         cursor: str | None = None
         for _ in range(MOST_PAGES):
-            page = await self._ask(partial(_listed, cursor=cursor), limit=self.timeout)
+            listed = ClientRequest(ListToolsRequest(params=PaginatedRequestParams(cursor=cursor)))
+            ask = partial(ClientSession.send_request, request=listed, result_type=ToolPage)
+            page = await self._ask(ask, limit=self.timeout)
             for tool in page.tools:
                 if isinstance(tool, Tool):
                     tools[tool.name] = tool

@@ -13,7 +13,7 @@ from agents.errors import ConfigError, DatabaseError, UnusableDatabase
 from agents.memory import Memory, Storage, make_tables, memory_in
 from agents.memory.backend import Backend
 from agents.memory.checkpointer import KEPT_TURNS, Keep
-from agents.memory.connection import PLAIN, Connection, Driver, Session, Tables, connect
+from agents.memory.connection import PLAIN, TRUNCATE, Connection, Driver, Session, Tables, connect
 from agents.memory.digests import Digests, key_beside, secret_file
 from agents.memory.locks import ThreadLocks
 
@@ -22,6 +22,8 @@ PLAIN_START = b"SQLite format 3\0"
 """The first bytes of every file that is not encrypted."""
 SCHEMA = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY type <> 'table'"
 VERSIONS = "SELECT owner, version FROM owners"
+CLOSING = f"PRAGMA busy_timeout=1000; {TRUNCATE};"
+"""Empties the log at the end. Another process that reads the log empties it, and nobody waits."""
 SMALL = 16 * 1024 * 1024
 """The most bytes of a file to write anew at a deletion: others cannot write for a fraction of a second."""
 HINTS = {
@@ -136,9 +138,7 @@ class SqliteFile(Storage):
                 yield connection
             finally:
                 if synchronous == "NORMAL":
-                    # Another process that reads the log empties it, and nobody waits.
-                    await connection.execute("PRAGMA busy_timeout=1000")
-                    await connection.truncate()
+                    await connection.read(lambda session: session.executescript(CLOSING) and None)
 
     def digests(self) -> Digests:
         """See `Storage`."""

@@ -9,7 +9,7 @@ from pydantic.config import JsonDict
 from agents.toolkit.context import Context
 from agents.toolkit.handover_tools import NAMES_USER
 from dialogs import Dialog
-from dialogs.profile.store import form_of_user, intent_of_user
+from dialogs.profile.store import told_of_user
 from dialogs.profile.tools import export_profile, show_profile
 from prompts import form_texts, sentence
 
@@ -32,7 +32,7 @@ class Profile(BaseModel):
 
 async def user_lines(context: Context, store: BaseStore, lang: str) -> Sequence[str]:
     """Return the supervisor's lines on the user: the noted goal, and the fields in `TOLD`."""
-    intent, form = await intent_of_user(store, context.user), await form_of_user(store, context.user)
+    intent, form = await told_of_user(store, context.user)
     labels = form_texts("profile", lang)
     facts = "; ".join(f"{labels[name]['label']}: {form[name]}" for name in TOLD if form.get(name))
     goal = [sentence("profile/phrases", "goal_noted", lang, intent=intent)] if intent else []

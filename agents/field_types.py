@@ -25,7 +25,9 @@ def mistyped(definition: object) -> str:
     try:
         _model_of(kind).model_validate(vars(definition))
     except ValidationError as wrong:
-        fault = wrong.errors()[0]
+        faults = wrong.errors()
+        # Of a choice of types a function is held to the one for functions.
+        fault = next((each for each in faults if each["type"] == OWN), faults[0])
         found = "" if fault["type"] == OWN else f", found {fault['input']!r}"
         return f"{fault['loc'][0]}: {fault['msg']}{found}"
     return ""

@@ -20,7 +20,7 @@ from typer.main import get_command
 
 from agents.command_line import CommandResult
 from agents.discovery import code_of, load
-from agents.errors import BrokenState, DatabaseError, UnusableDatabase, UsageError
+from agents.errors import BrokenState, ContractError, DatabaseError, UnusableDatabase, UsageError
 from agents.language.text.clean import clean, safe_json
 from app.cli.invocation import Invocation, options_of, results_alone
 from app.extensions import module_of
@@ -106,7 +106,7 @@ def application(name: str = "", rest: Sequence[str] = ()) -> TyperGroup:
             brought.callback()(lambda: None)
             with code_of(module_of(plugin_name)):
                 brought.add_typer(load(part).command_line if isinstance(part, str) else part)
-                _join(group, get_command(brought))
+                _join(group, get_command(brought), plugin_name)
     _finish(group, options_of(_prepared))
     return group
 
@@ -118,12 +118,17 @@ def _is_of_core(command: object, rest: Sequence[str]) -> bool:
     return named in commands or (bool(commands) and not named and "--help" not in rest)
 
 
-def _join(group: TyperGroup, brought: object) -> None:
-    """Add the commands of a plug-in to a group; they go before others of their names, and into groups of theirs."""
+def _join(group: TyperGroup, brought: object, plugin: str) -> None:
+    """Add the commands of a plug-in to a group, and into groups of their names.
+
+    Raises ContractError: one has the name of another command, and is none of the `OPEN` ones.
+    """
     for name, command in brought.commands.items() if isinstance(brought, TyperGroup) else ():
         there = group.commands.get(name)
         if isinstance(there, TyperGroup) and isinstance(command, TyperGroup):
-            _join(there, command)
+            _join(there, command, plugin)
+        elif there and name not in OPEN:
+            raise ContractError(f"the command {name!r} of {plugin} is there twice: rename your own")
         else:
             group.commands[name] = command
 

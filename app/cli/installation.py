@@ -1,7 +1,7 @@
 """Commands on the installation: `check` and `graph`."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,10 @@ from agents.command_line import CommandResult
 from agents.conversation.scene import Observer
 from agents.discovery import load, place_of
 from agents.errors import ConfigError, ContractError
+from agents.plugin import Plugin
 from agents.toolkit.descriptions import texts_of
 from agents.toolkit.speaker import Speaker, Speakers
+from app.cli import command_line
 from app.composition import (
     discover,
     equipped,
@@ -89,6 +91,8 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
         for module, variable in _late_modules():
             if not hasattr(load(module), variable):
                 raise ContractError(f"{place_of(module)} must define `{variable}`")
+        if any(plugin.command_line for plugin in _own().values()):
+            command_line.application()
     except (ContractError, PromptError) as broken:
         nothing: dict[str, object] = {"dialogs": [], "observers": [], "tools": [], "plugins": [], "uninstalled": {}}
         return {**nothing, "models": models, "faults": [*dict.fromkeys([*problems, str(broken)])], "warnings": []}
@@ -122,13 +126,18 @@ def _late_modules() -> Iterator[tuple[str, str]]:
 
     The shipped ones are tested.
     """
-    for name, plugin in plugins_found().items():
-        # A dialog that was put together by a form has no module.
-        file = getattr(sys.modules.get(module_of(name)), "__file__", None)
-        if file and any(Path(file).is_relative_to(root) for root in prompts.EXTENSIONS):
-            yield from ((module, "router") for module in plugin.routes)
-            if plugin.command_line and isinstance(plugin.command_line, str):
-                yield plugin.command_line, "command_line"
+    for plugin in _own().values():
+        yield from ((module, "router") for module in plugin.routes)
+        if plugin.command_line and isinstance(plugin.command_line, str):
+            yield plugin.command_line, "command_line"
+
+
+def _own() -> Mapping[str, Plugin]:
+    """Return the plug-ins and dialogs of a team's own folders."""
+    # A dialog that was put together by a form has no module.
+    files = {name: getattr(sys.modules.get(module_of(name)), "__file__", None) or "-" for name in plugins_found()}
+    is_own = {name: any(Path(file).is_relative_to(root) for root in prompts.EXTENSIONS) for name, file in files.items()}
+    return {name: plugin for name, plugin in plugins_found().items() if is_own[name]}
 
 
 @contextmanager

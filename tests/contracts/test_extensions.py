@@ -268,6 +268,7 @@ def test_own_texts_go_first(own: Path) -> None:
         ),
         ('routes=["app.plugins.late"]', "own/plugins/late/__init__.py must define `router`"),
         ('tables=Tables("engine", {})', "Tables('engine', …): another plug-in, or the application, has tables of this"),
+        ('command_line="app.plugins.late.usage"', "the command 'usage' of usage is there twice: rename your own"),
         (
             "commands=[SlashCommand(name='help', run=run, description=str)]",
             "late has a command /help, which there is twice: rename it",
@@ -282,5 +283,7 @@ def test_what_is_loaded_later_is_checked(own: Path, field: str, told: str) -> No
         f"async def run(call):\n    return ''\nplugin = Plugin({field})\n"
     )
     (plugin / "__init__.py").write_text(source, "utf-8")
+    command = "import typer\ncommand_line = typer.Typer()\n@command_line.command()\ndef usage():\n    pass\n"
+    (plugin / "usage.py").write_text(command, "utf-8")
     (plugin / "paths.py").write_text("from math import pie\n", "utf-8")
     assert told in run(own, "check", code=2, LLM_MODEL="openai:none", OPENAI_API_KEY="none")

@@ -287,6 +287,7 @@ def test_a_name_means_one_tool(write: Write) -> None:
     ({"kind": "breaker", "form": create_model("Nothing")}, "a form must be a pydantic model with fields"),
     ({"effect": "write", "key": "order"}, "the trait key: 'str' instances are not allowed as a Sequence value"),
     ({"effect": "write", "check": _nothing}, r"the trait check: it must take \(dict, ToolRuntime\)"),
+    ({"effect": "write", "undo": lambda done: None}, r"the trait undo: it must take \(Done, ToolRuntime\)"),
     ({"effect": "write", "question": lambda args, runtime: ""}, "the trait question: write it with `async def`"),
 ])  # fmt: skip
 def test_traits_that_cannot_be_are_refused_at_once(wrong: dict[str, Any], rule: str) -> None:

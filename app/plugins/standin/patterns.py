@@ -122,6 +122,8 @@ class Pattern:
         is_time = WHEN not in slots or values.time_in(slots[WHEN], vocabulary(self.lang)) is not None
         if not (is_one_text and is_time and (self.fixed or self._is_value(slots, rest.text))):
             return None
+        if slots and self.fixed <= vocabulary(self.lang).stop and self._says_nothing(slots):
+            return None
         slots |= {WHEN: named[0]} if self.timed else {}
         return {name: self._again(value) for name, value in slots.items()}
 
@@ -135,6 +137,11 @@ class Pattern:
             return len(slots) == 1 and is_shift(slots[WHEN], self.lang)
         # "2" is one of the films on the screen while their dialog leads.
         return not self.owner and values.number(text, vocabulary(self.lang)) is not None
+
+    def _says_nothing(self, slots: Mapping[str, str]) -> bool:
+        """Tell whether an open value says nothing, as the fixed words do: "I need to"."""
+        opened = [raw for slot, raw in slots.items() if slot != WHEN and not _choices(self.tool, slot, self.lang)]
+        return any(values.vague(raw, vocabulary(self.lang)) for raw in opened)
 
     def _again(self, raw: str) -> str:
         """Return the meaning of words beside the phrase's verb: with some verbs a length of time means a repetition."""

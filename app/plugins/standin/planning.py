@@ -303,14 +303,15 @@ def _correct(now: Situation, plan: Plan, said: str, *, is_more: bool = False) ->
     if not acted or not values.is_name(said, now.words):
         return
     tool, args, kinds = acted[-1].name, acted[-1].args, now.tools[acted[-1].name]
-    named = [name for name in args if name in kinds and kinds[name].kind in (*OPEN, *IDENTIFIERS)]
+    is_listed, fitting = lists.lister(now, tool) is not None, OPEN if is_more else (*OPEN, *IDENTIFIERS)
+    named = [name for name in args if name in kinds and kinds[name].kind in fitting]
     # "Add milk to the garden list": the things are corrected, not their list.
     listed = [name for name in named if kinds[name].kind == "texts"]
-    named = listed or ([] if is_more else named)
+    named = listed or ([] if is_more and is_listed else named)
     given = {name: value for name, value in args.items() if name not in named}
     if is_more and listed and (now.left or tool == FILL_FORM):
         said = ", ".join([*args[listed[0]], said])
-    elif not is_more and named and lists.lister(now, tool) is not None and not now.left:
+    elif not is_more and named and is_listed and not now.left:
         tool, number = f"{CHANGE}{values.thing(tool)}", args.get("number") or lists.written(now, tool, now.last_results)
         named, given = (["text"], {"number": number}) if number and tool in now.tools else ([], {})
     if len(named) == 1:
@@ -327,6 +328,7 @@ def _may_be_answer(now: Situation, asked: Parameter) -> bool:
     is_of_field = bool(named) and (named >= {*said} - words.stop or said[0] in words.listed("bare", "ending"))
     # What the user took back from another dialog is no answer here.
     is_taken = _takes_any(asked) and not now.facts.get("undone") and values.is_name(behind_no(now.heard), words)
+    is_taken = is_taken and not (asked.tool == FILL_FORM and values.vague(now.heard, words))
     return is_value(now) or (is_taken and not is_of_field)
 
 

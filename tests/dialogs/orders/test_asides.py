@@ -96,6 +96,7 @@ async def test_what_was_just_begun_is_stopped(shop: Chat, lang: str, watch: str,
         trace = await shop.says(watch, "no, the kettle", "yes", "yes", **at)
         assert "I watch it: Electric Kettle" in trace
         assert trace.endswith(told)
+        assert "I watch it: Headphones" in await shop.says(watch, "also the headphones", "yes", **at)
 
 
 @pytest.mark.parametrize(

@@ -239,6 +239,7 @@ async def test_a_correction_reaches_nothing_older(
     [
         ("en", "let's get acquainted", "my work experience"),
         ("en", "let's get acquainted", "update the experience, it is 12 years"),
+        ("en", "let's get acquainted", "also"),
         ("ru", "давай познакомимся", "мои навыки"),
         ("zh", "我们认识一下吧", "我的技能"),
     ],

@@ -79,8 +79,7 @@ def first_fault(failure: RequestValidationError | ValidationError) -> tuple[str,
         return "", "The body must be a JSON object, with `Content-Type: application/json`."
     # pydantic puts the names of its types between those of fields.
     fields = [part for part in place if part != "str" and "[" not in str(part)]
-    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in fields]
-    name = "".join(parts).removeprefix(".")
+    name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in fields).removeprefix(".")
     return name, f"{name}: {fault['msg']}"
 
 

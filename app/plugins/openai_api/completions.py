@@ -91,6 +91,7 @@ class ChatMessage(Sent):
         return [Upload(content, kind="photo") for content in contents]
 
 
+Stops = Annotated[list[Annotated[str, Field(max_length=100)]], Field(max_length=4), OrOne]
 Limit = Annotated[int, Field(ge=1)]
 
 
@@ -103,9 +104,7 @@ class Completion(Sent):
     parallel_tool_calls: bool | None = None
     stream: bool = False
     stream_options: Mapping[str, bool] | None = None
-    stop: Annotated[list[Annotated[str, Field(max_length=100)]], Field(max_length=4), OrOne] = Field(
-        default_factory=list
-    )
+    stop: Stops = Field(default_factory=list)
     max_tokens: Limit | None = None
     max_completion_tokens: Limit | None = None
     user: Annotated[exchange.Name | None, exchange.SentName] = None

@@ -12,7 +12,6 @@ from app.plugins.standin.vocabulary import sentence
 from prompts import FALLBACK, card, carded
 
 SMALL_TALK = ("who_are_you", "goodbye", "greeting", "thanks", "yes", "no")
-NAMED = ("goodbye", "greeting", "thanks")
 LONGEST_RESULT = 1_000
 """Characters of a tool's object in a reply; the rest is cut."""
 MOST_DOCUMENTS = 3
@@ -30,7 +29,8 @@ def small_talk(now: Situation) -> str:
     name = next((name for name in SMALL_TALK if name in lists), "")
     if not (name or now.wishes):
         # "Thanks mate": any one word behind them may be a name.
-        name = next((it for it in NAMED if len(now.words.behind(now.heard, it) or ()) == 1), "")
+        behind = {name: now.words.behind(now.heard, name) or () for name in ("goodbye", "greeting", "thanks")}
+        name = next((name for name, rest in behind.items() if len(rest) == 1), "")
     if name == "who_are_you":
         return joined(sentence("who", now.lang), sentence("connect", now.lang), abilities(now))
     if name == "greeting" and not (now.own and now.own["form"]):

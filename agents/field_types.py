@@ -1,7 +1,7 @@
 """The values of a definition's fields, held to the types that its dataclass declares: functions to their parameters."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import fields, is_dataclass
 from functools import cache, partial, reduce
 from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction, isroutine, signature, unwrap
@@ -82,13 +82,12 @@ def _fault(text: str) -> PydanticCustomError:
 
 
 def _takes(value: Callable[..., object], taken: Sequence[object]) -> bool:
-    try:
-        signature(value).bind(*taken)
-    except TypeError:
-        return False
-    except ValueError:
-        # Some classes and functions that are written in C do not tell their parameters.
-        return True
+    # Some classes and functions that are written in C do not tell their parameters.
+    with suppress(ValueError):
+        try:
+            signature(value).bind(*taken)
+        except TypeError:
+            return False
     return True
 
 

@@ -119,10 +119,7 @@ def _is_of_core(command: object, rest: Sequence[str]) -> bool:
 
 
 def _join(group: TyperGroup, brought: object, plugin: str) -> None:
-    """Add the commands of a plug-in to a group, and into groups of their names.
-
-    Raises ContractError: one has the name of another command, and is none of the `OPEN` ones.
-    """
+    """Add a plug-in's commands to a group. Raises ContractError: a name is taken, and not by one of the `OPEN` ones."""
     for name, command in brought.commands.items() if isinstance(brought, TyperGroup) else ():
         there = group.commands.get(name)
         if isinstance(there, TyperGroup) and isinstance(command, TyperGroup):

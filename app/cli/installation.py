@@ -122,10 +122,7 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
 
 
 def _late_modules() -> Iterator[tuple[str, str]]:
-    """Yield the modules of a team's own folders that a door or a command alone loads, each with what it must define.
-
-    The shipped ones are tested.
-    """
+    """Yield a team's modules that a door or a command alone loads, and what each defines; shipped ones are tested."""
     for plugin in _own().values():
         yield from ((module, "router") for module in plugin.routes)
         if plugin.command_line and isinstance(plugin.command_line, str):

@@ -45,32 +45,14 @@ def _fault_of(path: Path) -> str:
 
 
 def unfilled(lang: str) -> Iterator[str]:
-    """Yield the variables of a team's texts that the shipped text in English does not have, or else their own one."""
+    """Yield the variables of a team's texts that the shipped file in English does not have, or else their own one."""
     for name, folder in files(lang, "**/*").items():
         path, shipped = folder / lang / name, prompts.FOLDER / FALLBACK / name
         first = shipped if shipped.is_file() else folder / FALLBACK / name
         # The shipped translations are tested.
-        if folder == prompts.FOLDER or path.suffix not in (".md", ".toml") or not first.is_file():
-            continue
-        given, own = _variables(first), _variables(path)
-        for entry in own.keys() & given.keys():
-            yield from (
-                f"{named(path)}: nothing fills in ${variable}" for variable in sorted(own[entry] - given[entry])
-            )
-
-
-def _variables(path: Path) -> dict[str, set[str]]:
-    """Return the variables of a text, or of each sentence of a table by its key."""
-    texts = dict(_sentences(read_toml(path))) if path.suffix == ".toml" else {"": read_text(path)}
-    return {key: {*Template(text).get_identifiers()} for key, text in texts.items()}
-
-
-def _sentences(entries: Mapping[str, object], place: str = "") -> Iterator[tuple[str, str]]:
-    for key, entry in entries.items():
-        if isinstance(entry, str):
-            yield f"{place}{key}", entry
-        elif isinstance(entry, dict):
-            yield from _sentences(entry, f"{place}{key}.")
+        if folder != prompts.FOLDER and path.suffix in (".md", ".toml") and first.is_file():
+            given, own = ({*Template(read_text(file)).get_identifiers()} for file in (first, path))
+            yield from (f"{named(path)}: nothing fills in ${variable}" for variable in sorted(own - given))
 
 
 def of_forms(speakers: Speakers, lang: str) -> Iterator[str]:

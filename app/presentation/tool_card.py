@@ -23,20 +23,7 @@ from agents.toolkit.traits import Traits, traits_of
 from app.extensions import plugins
 from app.presentation.text_files import of_forms, paths, unasked, unfilled, unreadable
 from app.presentation.texts import say
-from prompts import (
-    FALLBACK,
-    PromptError,
-    card,
-    card_file,
-    carded,
-    files,
-    home_of,
-    lacking,
-    named,
-    prompt,
-    read_text,
-    translated,
-)
+from prompts import FALLBACK, PromptError, card, card_file, carded, files, home_of, lacking, named, prompt, read_text
 
 PLAIN_TRAITS = (
     *("effect", "repeatable", "transaction", "permission"),
@@ -314,7 +301,7 @@ def _missing(speakers: Speakers, lang: str) -> Iterator[str]:
     yield from _untranslated(lang)
     has_cards = bool(carded(lang))
     for name, dialog in _with_files(speakers).items():
-        if lang not in translated(f"{name}/prompt"):
+        if not files(lang, f"{name}/prompt.md"):
             yield f"{named(home_of(name, lang))}/prompt.md is missing: the {FALLBACK} prompt is used"
         entry = card_file(dialog.tool, lang, name)
         if has_cards and not card(dialog.tool, lang)[1]:

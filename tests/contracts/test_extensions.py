@@ -125,7 +125,7 @@ MISTAKES = [
     (FORM, TRIP[FORM].replace("label", "lable"), "own/prompts/en/trip/form.toml: [city]: lable: Extra inputs are"),
     ("dialogs/trip.py", TRIP["dialogs/trip.py"].replace("book_trip", "add_todos"), "each have a tool called add_todos"),
     ("prompts/en/supervisor.md", "You are $name.", "own/prompts/en/supervisor.md: nothing fills in $name"),
-    ("prompts/ru/texts.toml", 'sorry_internal = "$name"\n', "own/prompts/ru/texts.toml: nothing fills in $name"),
+    ("prompts/ru/texts.toml", 'sorry_internal = "$nobody"\n', "own/prompts/ru/texts.toml: nothing fills in $nobody"),
     ("dialogs/my-trip.py", TRIP["dialogs/trip.py"], "dialogs/my-trip.py: 'my-trip' is no name"),
 ]
 

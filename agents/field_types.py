@@ -71,8 +71,9 @@ def _fitting(hint: Any, value: Any) -> object:
         raise _fault(f"it must take ({', '.join(getattr(each, '__name__', str(each)) for each in types)})")
     is_manager = AbstractAsyncContextManager in (get_origin(returned), *map(get_origin, get_args(returned)))
     wanted = WRITTEN.get(get_origin(returned), PLAIN)
-    # The function below a decorator says what comes of a call.
-    if isroutine(value) and wanted != _written(value if is_manager else unwrap(value)):
+    # Either a decorator or the function below it says what comes of a call.
+    written = {_written(each, returned) for each in ([value] if is_manager else [value, unwrap(value)])}
+    if isroutine(value) and wanted not in written:
         raise _fault("write `@asynccontextmanager` above it" if is_manager else wanted)
     return value
 
@@ -91,9 +92,16 @@ def _takes(value: Callable[..., object], taken: Sequence[object]) -> bool:
     return True
 
 
-def _written(function: object) -> str:
+def _written(function: object, returned: object) -> str:
+    """Return the form of a function; one that declares the type that it must return has the form of that type."""
     if iscoroutinefunction(function):
         return WRITTEN[Awaitable]
     if isasyncgenfunction(function):
         return WRITTEN[AsyncGenerator]
+    wanted, declared = get_origin(returned), None
+    # A type that is imported for the type checker alone is not known here.
+    with suppress(NameError, TypeError):
+        declared = get_origin(get_type_hints(function).get("return"))
+    if wanted in WRITTEN and isinstance(declared, type) and issubclass(declared, wanted):
+        return WRITTEN[wanted]
     return "" if isgeneratorfunction(function) else PLAIN

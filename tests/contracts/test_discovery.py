@@ -242,6 +242,27 @@ def test_a_plugin_of_a_wrong_form_is_named(
     assert "app/plugins/broken.py" in line
 
 
+DECORATOR = """
+def in_a_thread(run):
+    @wraps(run)
+    async def awaited(*args):
+        return run(*args)
+    return awaited
+"""
+
+
+@pytest.mark.parametrize("form", [
+    "def hook(request, handler) -> Awaitable[object]:\n    return handler(request)",
+    "@in_a_thread\ndef hook(request, handler):\n    return None",
+    "class Hook:\n    async def __call__(self, request, handler):\n        return None\nhook = Hook()",
+])  # fmt: skip
+def test_a_hook_may_be_written_in_other_ways(plant: Plant, database: str, form: str) -> None:
+    """Its declared type or a decorator may say that it is awaited."""
+    imports = "from collections.abc import Awaitable\nfrom functools import wraps\nfrom agents.plugin import *\n"
+    plant(app.plugins, f"{imports}{DECORATOR}{form}\nplugin = Plugin(around_tool_call=hook)")
+    assert command_line.main(["check"]) == 0
+
+
 def test_a_module_that_a_dialog_imports_is_named(plant: Plant, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A mistake in a file of tools is told of that file, not of the dialog that has them."""
     monkeypatch.setattr("agents.discovery.ROOT", tmp_path)

@@ -94,6 +94,8 @@ class HttpParameter(ParameterSpec):
     def _can_be_checked(self) -> "HttpParameter":
         if self.opaque and self.type != "string":
             raise ValueError("only a string is opaque")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError("`min` is above `max`")
         try:
             checked = TypeAdapter(taken_as(self))
         except (SchemaError, TypeError) as wrong:

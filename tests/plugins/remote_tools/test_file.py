@@ -120,6 +120,10 @@ FAULTS: dict[str, tuple[Break, str]] = {
         lambda b: tool(b, "find_orders")["parameters"]["word"].update(pattern="("),
         "tools.find_orders.parameters.word: contradicts itself",
     ),
+    "a least value above the greatest": (
+        puts("find_orders", parameters={"user": {"in": "path", "min": 5, "max": 1}}),
+        "tools.find_orders.parameters.user: `min` is above `max`",
+    ),
     "a missing secret": (
         lambda b: b["services"]["shop"]["headers"].update(X={"env": "NO_SUCH_TOKEN"}),
         "services.shop.X: the environment variable NO_SUCH_TOKEN is not set",
@@ -151,6 +155,25 @@ async def test_a_file_that_is_none_is_named(tmp_path: Path, text: str) -> None:
     """A file without YAML, or with YAML of another kind, is a fault of one line; nothing in it is run."""
     with pytest.raises(ConfigError, match=r"remote_tools\.yaml: [^\n]+$"):
         async with opened(tmp_path, discover()[0], http=text):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("setting", "text", "expected"),
+    [
+        ("http", "openapi: 3.1.0\ninfo: {}\npaths: {}\n", r"has \['openapi', 'info', 'paths'\] where"),
+        ("servers", '{"mcpServers": {"files": {"command": "npx"}}}', r"has \['mcpServers'\] where"),
+        (
+            "http",
+            yaml.safe_dump(shop("http://127.0.0.1:9")).replace("    url:", "    url: http://g\n    url:"),
+            "the map in line 3 has url twice",
+        ),
+    ],
+)
+async def test_a_file_is_not_read_otherwise_than_meant(tmp_path: Path, setting: str, text: str, expected: str) -> None:
+    """Neither another application's form nor a key that stands twice is half read: the line says what is wrong."""
+    with pytest.raises(ConfigError, match=rf"\.yaml: {expected}[^\n]*$"):
+        async with opened(tmp_path, discover()[0], **{setting: text}):
             pass
 
 

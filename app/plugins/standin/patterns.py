@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from itertools import chain
+from itertools import chain, dropwhile
 
 from agents.language.schedule.grammar import is_shift
 from agents.language.text.stems import plain
@@ -139,9 +139,11 @@ class Pattern:
         return not self.owner and values.number(text, vocabulary(self.lang)) is not None
 
     def _says_nothing(self, slots: Mapping[str, str]) -> bool:
-        """Tell whether an open value says nothing, as the fixed words do: "I need to"."""
+        """Tell whether an open value says nothing ("I need to"), or is another wish ("I need to change my order")."""
+        lexicon = vocabulary(self.lang)
         opened = [raw for slot, raw in slots.items() if slot != WHEN and not _choices(self.tool, slot, self.lang)]
-        return any(values.vague(raw, vocabulary(self.lang)) for raw in opened)
+        telling = [" ".join(dropwhile(lexicon.stop.__contains__, lexicon.spelled(raw))) for raw in opened if self.fixed]
+        return any(values.vague(raw, lexicon) for raw in opened) or any(wishes(rest, self.lang) for rest in telling)
 
     def _again(self, raw: str) -> str:
         """Return the meaning of words beside the phrase's verb: with some verbs a length of time means a repetition."""

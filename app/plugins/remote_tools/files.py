@@ -5,18 +5,15 @@ Both describe addresses, secrets and tools (`tool_spec`) in the same words.
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 from urllib.parse import parse_qs
 
-import yaml
 from pydantic import AfterValidator, BaseModel, Field, field_validator, model_validator
 
-from agents.sources.documents.files import contents
 from agents.sources.web.ssrf import policy_of
 from app.plugins.remote_tools.secret import Env
 from app.plugins.remote_tools.tool_spec import FIXED_HEADERS, HttpParameter, Result, ToolSpec, Trusted
-from app.yaml_file import ByLanguage, FilePart, ToolName, fault, read_files
+from app.yaml_file import ByLanguage, FilePart, ToolName
 
 RESERVED = {"runtime", "config", "callbacks", "run_manager", "self", *dir(BaseModel)}
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -231,29 +228,3 @@ class McpFile(ToolFile):
     """The content of a file of MCP servers."""
 
     servers: Annotated[Mapping[ToolName, ServerSpec], Field(min_length=1)]
-
-
-SomeFile = TypeVar("SomeFile", bound=ToolFile)
-
-
-def read_tool_files(setting: str, path: Path, kind: type[SomeFile]) -> list[tuple[str, SomeFile]]:
-    """Return the content of each file of a setting, with its name. Raises ConfigError, as `read_files` does."""
-    files = read_files(setting, path, kind)
-    for name, _ in files:
-        try:
-            yaml.load(contents(Path(name)), OnceLoader)
-        except ValueError as twice:
-            raise fault(name, "", str(twice)) from None
-    return files
-
-
-class OnceLoader(yaml.CSafeLoader):
-    """Refuses a key that stands twice in a map; YAML's own loader silently takes the last one."""
-
-    def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Compare the keys of a map before those of `<<` join them."""
-        texts = [key.value for key, _ in node.value if key.tag == "tag:yaml.org,2002:str"]
-        _once(f"map in line {node.start_mark.line + 1}", texts)
-        super().flatten_mapping(node)
-        # The library comes again to a map that another one takes in.
-        node.value = list({(key.tag, str(key.value)): (key, value) for key, value in node.value}.values())

@@ -115,10 +115,8 @@ def _tool(
                 return answer_of(spec, unsecret(data), lang)
             words = data if isinstance(data, str) else words
             return answer_of(spec, unsecret(_parsed(words)), lang, unsecret(words)[:LONGEST_OBJECT])
-        except NoAnswer as failed:
+        except (NoAnswer, ServerLost) as failed:
             LOG.warning("tool %s: %s: %s", name, held.name, failed)
-            raise Failed(notice(spec, lang)) from None
-        except ServerLost:
             raise Failed(notice(spec, lang)) from None
 
     return tool_of(

@@ -36,9 +36,9 @@ from agents.sources.web.ssrf import guarded_client, policy_of
 from app.plugins.remote_tools.files import ServerSpec
 from app.process.tasks import TaskSet
 
-LOG = logging.getLogger(__name__)
 MOST_PAGES = 100
 PATIENCE = 5  # Seconds for a server's answer to a ping, or for its end.
+LARGEST_ANSWER = 10_000_000  # Bytes of an answer over HTTP.
 LONGEST_WAIT = 300  # The most seconds of silence in a server's stream.
 BROKEN = (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError, httpx.HTTPError)
 GONE = (CONNECTION_CLOSED, 32600)  # The library's errors for a session that has ended.
@@ -63,18 +63,58 @@ async def connected(server: ServerSpec, secrets: Mapping[str, str]) -> AsyncIter
                 yield session
         return
     policy, timeout = policy_of(server.url, internal=server.internal), httpx.Timeout(server.timeout, read=LONGEST_WAIT)
+    # A packed answer could grow beyond any bound in one step.
+    headers = {"Accept-Encoding": "identity", **secrets}
     async with (
-        guarded_client(policy, headers=secrets, timeout=timeout) as client,
+        guarded_client(policy, headers=headers, timeout=timeout) as client,
         streamable_http_client(server.url, http_client=client) as (read, write, _),
         ClientSession(read, write) as session,
     ):
+        client.event_hooks = {"response": [_check]}
         yield session
+
+
+async def _check(response: httpx.Response) -> None:
+    """Bound an answer; refuse one that is packed, and one that the library would pass over while its call waits."""
+    if response.headers.get("content-encoding", "identity").lower() != "identity":
+        raise AnswerRefused("its answer is packed, though it was told not to")
+    is_asked = response.status_code == 200 and b'"id":' in response.request.content
+    kind = response.headers.get("content-type", "").lower()
+    if is_asked and not kind.startswith(("application/json", "text/event-stream")):
+        raise AnswerRefused("its answer is neither JSON nor a stream of events")
+    assert isinstance(response.stream, httpx.AsyncByteStream)
+    response.stream = BoundedBody(response.stream)
+
+
+class AnswerRefused(BaseException):
+    """The answer of a server is not read. The library passes over each Exception, and the call would wait."""
+
+
+class BoundedBody(httpx.AsyncByteStream):
+    """A body of at most LARGEST_ANSWER bytes."""
+
+    def __init__(self, body: httpx.AsyncByteStream) -> None:
+        self._body = body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        length = 0
+        async for piece in self._body:
+            length += len(piece)
+            if length > LARGEST_ANSWER:
+                raise AnswerRefused(f"its answer is longer than {LARGEST_ANSWER} bytes")
+            yield piece
+
+    async def aclose(self) -> None:
+        """Close the body."""
+        await self._body.aclose()
 
 
 def cause(error: BaseException) -> str:
     """Return the name of an error, and the status of an answer, without the words of a server."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
+    if isinstance(error, AnswerRefused):
+        return str(error)
     return f"{type(error).__name__} {getattr(getattr(error, 'response', None), 'status_code', '')}".rstrip()
 
 
@@ -119,7 +159,7 @@ class McpSession:
                 await session.initialize()
                 self.ready.set_result(session)
                 await self._over.wait()
-        except Exception as lost:
+        except (Exception, AnswerRefused, BaseExceptionGroup) as lost:
             self.cause = cause(lost)
             if not self.ready.done():
                 self.ready.set_exception(ServerLost(f"it cannot be reached ({self.cause})"))
@@ -196,11 +236,7 @@ class HeldServer:
         if not again:
             # A session that died since the last call must be noticed before the only try.
             await self._ask(ClientSession.send_ping, limit=PATIENCE)
-        try:
-            return await self._ask(request, limit=self.timeout, again=again)
-        except ServerLost as lost:
-            LOG.warning("MCP server %s: %s", self.name, lost)
-            raise
+        return await self._ask(request, limit=self.timeout, again=again)
 
     async def close(self) -> None:
         """End the session, if there is one."""

@@ -13,13 +13,13 @@ from agents.toolkit.handover_tools import FILL_FORM
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.tool_search import FINDING, bound_tools
 from app.plugins.remote_tools import RemoteToolsSettings
-from app.plugins.remote_tools.files import HttpFile, McpFile, read_tool_files
+from app.plugins.remote_tools.files import HttpFile, McpFile
 from app.plugins.remote_tools.http import http_tools
 from app.plugins.remote_tools.secret import secrets_of
 from app.plugins.remote_tools.tool_spec import OfferedTool
 from app.process.extras import load_extra
 from app.process.files import read_env
-from app.yaml_file import fault
+from app.yaml_file import fault, read_files
 
 
 @asynccontextmanager
@@ -34,7 +34,7 @@ async def with_remote_tools(
     async with AsyncExitStack() as stack:
         environment = {**read_env(Path(".env")), **os.environ}
         if settings.remote_tools:
-            for name, described in read_tool_files("REMOTE_TOOLS", settings.remote_tools, HttpFile):
+            for name, described in read_files("REMOTE_TOOLS", settings.remote_tools, HttpFile):
                 secrets = secrets_of(
                     name, "services", {n: s.headers for n, s in described.services.items()}, environment
                 )
@@ -42,7 +42,7 @@ async def with_remote_tools(
                 speakers = reduce(partial(_with_tool, name), offers, speakers)
         if settings.mcp_servers:
             mcp = load_extra("app.plugins.remote_tools.mcp", "mcp", "MCP_SERVERS: MCP")
-            for name, listed in read_tool_files("MCP_SERVERS", settings.mcp_servers, McpFile):
+            for name, listed in read_files("MCP_SERVERS", settings.mcp_servers, McpFile):
                 templates = {n: s.env or s.headers for n, s in listed.servers.items()}
                 secrets = secrets_of(name, "servers", templates, environment)
                 offers = await stack.enter_async_context(mcp.open_servers(name, listed, secrets, absent, unfit))

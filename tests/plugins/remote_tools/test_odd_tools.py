@@ -22,7 +22,7 @@ from agents.toolkit.speaker import Speaker, Speakers
 from app.cli import command_line
 from app.composition.served_tools import tried
 from app.plugins.remote_tools.files import McpFile, ServerSpec
-from app.plugins.remote_tools.mcp_session import HeldServer, ServerLost
+from app.plugins.remote_tools.mcp_session import LARGEST_ANSWER, HeldServer, ServerLost
 from app.testing import Chat
 from tests.plugins.remote_tools.odd_mcp_server import TOOLS, UNSHOWN
 from tests.plugins.remote_tools.remote_files import opened
@@ -155,18 +155,29 @@ async def test_what_a_client_refuses_costs_one_tool(
     assert refused == [f"{where}: no model of supervisor gets it: TypeError: plain words are not taken"]
 
 
-async def test_a_refused_key_is_told() -> None:
-    """The operator reads the status of a server that refuses all requests."""
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("401 X\r\nContent-Length: 0\r\n\r\n", "HTTPStatusError 401"),
+        ("200 X\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\n\r\n", "its answer is packed"),
+        ("200 X\r\nContent-Type: text/plain\r\n\r\n{}", "its answer is neither JSON nor a stream of events"),
+        ("200 X\r\nContent-Type: application/json\r\n\r\n" + "x" * (LARGEST_ANSWER + 1), "its answer is longer than"),
+        ("200 X\r\nContent-Type: text/event-stream\r\n\r\n" + "x" * (LARGEST_ANSWER + 1), "its answer is longer than"),
+    ],
+    ids=["a refused key", "packed", "text", "too long", "a stream too long"],
+)
+async def test_an_answer_that_is_not_read_is_told_at_once(answer: str, reason: str) -> None:
+    """The operator reads why a server's answers are not taken; no call waits for its limit."""
 
-    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)
-        writer.write(b"HTTP/1.1 401 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        writer.write(b"HTTP/1.1 " + answer.encode())
         writer.close()
 
-    async with listening(refuse) as url:
+    async with listening(serve) as url:
         server = ServerSpec(speaker=SUPERVISOR, url=url, internal=True, tools={"look": None})
         held = HeldServer("odd", server, {})
-        with pytest.raises(ServerLost, match="HTTPStatusError 401"):
+        with pytest.raises(ServerLost, match=reason):
             await held.tools()
         await held.close()
 

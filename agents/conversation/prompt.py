@@ -28,7 +28,7 @@ from agents.state.person import LastDone, UserMessage, is_own
 from agents.state.speaker_state import SpeakerState
 from agents.toolkit.context import Context
 from agents.toolkit.descriptions import Schemas, examples_of, texts_of
-from agents.toolkit.handover_tools import HAND_BACK
+from agents.toolkit.handover_tools import HAND_BACK, entry_of
 from agents.toolkit.questions.form import missing
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.tool_search import CALL, ToolSearch, at_hand, bound_tools, shown_in
@@ -97,7 +97,9 @@ class Prompting:
                 }
                 for dialog in self.speakers.dialogs.values()
             }
-            examples = {tool.name: examples_of(tool, lang) for speaker in self.speakers for tool in speaker.tools}
+            tools = [tool for speaker in self.speakers for tool in speaker.tools]
+            tools += map(entry_of, self.speakers.dialogs.values())
+            examples = {tool.name: examples_of(tool, lang) for tool in tools}
             self._facts[key] = {
                 "lang": lang,
                 "helpers": helpers,

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from agents.errors import ContractError
-from agents.events import trace
+from agents.events import Interrupt, trace
 from app.assistant import Turn
 from app.cli import command_line
 from app.composition import discover, discover_checked, make_models, open_assistant
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.needs("planner", "standin")
 CLERK = {
     "description": "Used for depots.",
     "prompt": {"en": "You help with depots. $5 is a price."},
-    "tools": ["current_time", "list_todos"],
+    "tools": ["current_time", "list_todos", "add_todos"],
     "mocks": [
         {
             "tool": "depot_weather",
@@ -56,13 +56,15 @@ async def test_a_shared_agent_is_a_dialog(settings: Settings) -> None:
     file = share("depot_clerk", model="local:rules", parameters={"max_tokens": 99})
     speakers, _ = discover_checked(settings)
     tools = [tool.name for tool in speakers.dialogs["depot_clerk"].tools]
-    assert tools[:3] == ["current_time", "list_todos", "depot_weather"]
+    assert tools[:4] == ["current_time", "list_todos", "add_todos", "depot_weather"]
     assert make_models(settings, speakers).roles["depot_clerk"].name == "local:rules"
     async with open_assistant(settings) as assistant:
         assert "You help with depots. $5" in assistant.prompt("depot_clerk", "ru")
-        turn = Turn(thread="t", text="how cold is it at the depot")
-        events = [event async for event in assistant.play(turn)]
-        assert 'depot_weather() = {"degrees":-3}' in trace(events)
+        texts = "I need the depot", "I need the depot", "how cold is it at the depot"
+        turns = [[event async for event in assistant.play(Turn(thread="t", text=text))] for text in texts]
+        # What opens the agent is no to-do ("I need {items}") while it leads, either.
+        assert [event.prompt for events in turns for event in events if isinstance(event, Interrupt)] == []
+        assert 'depot_weather() = {"degrees":-3}' in trace(turns[-1])
     file.unlink()
     assert "depot_clerk" not in discover()[0].dialogs
 

@@ -1,11 +1,9 @@
 .DEFAULT_GOAL := help
 PYTHON ?= python3.11
 RUN := .venv/bin/python
-# Each worker loads every test for itself.
-PYTEST = $(RUN) -m pytest --dist worksteal --numprocesses
-CORES = $(shell $(RUN) -c "import os; print(os.cpu_count())")
-# A worker more than cores: many slow tests only wait.
-CORES_AND_ONE = $(shell $(RUN) -c "import os; print(os.cpu_count() + 1)")
+# A worker more than cores: some tests only wait. Each worker loads every test for itself.
+PYTEST_WORKERS = $(shell $(RUN) -c "import os; print(os.cpu_count() + 1)")
+PYTEST = $(RUN) -m pytest --numprocesses $(PYTEST_WORKERS) --dist worksteal
 # Many tests start processes; each would compile the application anew.
 unexport PYTHONDONTWRITEBYTECODE
 CORE := agents/conversation/*,agents/nodes/*,app/assistant/*,agents/graph.py
@@ -37,11 +35,11 @@ setup: .venv/runs  ## connect a language model
 	@$(RUN) -m app setup
 
 test: install  ## run every test that is not slow
-	$(PYTEST) $(CORES) -m "not slow" $(ARGS)
+	$(PYTEST) -m "not slow" $(ARGS)
 
 # Slow tests start processes of their own.
 test-slow: install  ## run the slow tests: processes, kills, real waits
-	$(PYTEST) $(CORES_AND_ONE) -m slow $(ARGS)
+	$(PYTEST) -m slow $(ARGS)
 
 test-all: test test-slow  ## run every test
 
@@ -58,7 +56,7 @@ lint: install  ## format, lint, types, layers
 	.venv/bin/lint-imports
 
 check: lint  ## everything a change must pass: lint, and the tests of `make test` with their coverage
-	$(PYTEST) $(CORES) -m "not slow" --cov --cov-report= $(ARGS)
+	$(PYTEST) -m "not slow" --cov --cov-report= $(ARGS)
 	$(RUN) -m coverage report --skip-covered | tail -1
 	$(RUN) -m coverage report --include="$(CORE)" --skip-covered --show-missing
 	$(RUN) -m coverage json --quiet --include="$(CORE)" -o - | $(RUN) -m tests.support.core_branches

@@ -256,8 +256,12 @@ def in_a_thread(run):
     "@in_a_thread\ndef hook(request, handler):\n    return None",
     "class Hook:\n    async def __call__(self, request, handler):\n        return None\nhook = Hook()",
 ])  # fmt: skip
-def test_a_hook_may_be_written_in_other_ways(plant: Plant, database: str, form: str) -> None:
+def test_a_hook_may_be_written_in_other_ways(
+    plant: Plant, database: str, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
     """Its declared type or a decorator may say that it is awaited."""
+    monkeypatch.setenv("LLM_MODEL", "openai:none")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
     imports = "from collections.abc import Awaitable\nfrom functools import wraps\nfrom agents.plugin import *\n"
     plant(app.plugins, f"{imports}{DECORATOR}{form}\nplugin = Plugin(around_tool_call=hook)")
     assert command_line.main(["check"]) == 0

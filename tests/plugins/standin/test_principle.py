@@ -127,7 +127,7 @@ def in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "UTC")
 
 
-@pytest.mark.needs("planner")
+@pytest.mark.needs("planner", "profile")
 @pytest.mark.parametrize(("lang", "texts", "writes"), AT_ONCE)
 async def test_what_an_example_says_is_done_at_once(
     tmp_path: Path, lang: str, texts: tuple[str, ...], writes: list[str]

@@ -6,19 +6,17 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar
 
 import pytest
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt import ToolNode
-from langgraph.pregel._utils import find_subgraph_pregel
 
 import prompts
 from agents.conversation.gate import Gate, trained_gate
 from agents.discovery import load_each
 from agents.graph import Graph, build_graph
 from agents.memory import Memory
-from agents.nodes.step import GraphBuilder
 from agents.plugin import Plugin
 from agents.toolkit.speaker import Silence, Speaker, Speakers
 from agents.toolkit.tool_node import tool_node
@@ -36,7 +34,6 @@ FindFiles = Callable[[str, str], dict[Path, Path]]
 
 MakeNode = Callable[..., ToolNode]
 Parse = Callable[[Path], dict[str, Any]]
-GetHints = Callable[..., dict[str, Any]]
 Load = Callable[..., dict[str, Any]]
 """A function that returns what the files of a package define, like `agents.discovery.load_each`."""
 
@@ -201,34 +198,6 @@ def build_once(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("app.testing.build_graph", built_once)
     patch.setattr("agents.nodes.tools.tool_node", once := nodes_once(tool_node))
     patch.setattr("agents.nodes.shortcut.tool_node", once)
-    # LangGraph reads the code and the annotations of each node; those of ours are the same function.
-    patch.setattr("langgraph.graph.state.get_type_hints", hints_once(get_type_hints))
-    patch.setattr("langgraph.pregel._read.find_subgraph_pregel", found_in_graphs(find_subgraph_pregel))
-
-
-def hints_once(get_type_hints: GetHints) -> GetHints:
-    """Return a replacement for `get_type_hints` that reads the state's annotations, and those of its steps, once."""
-    known: dict[object, dict[str, Any]] = {}
-
-    def reading(annotated: Any, *args: object, **options: bool) -> dict[str, Any]:
-        if args or not getattr(annotated, "__module__", "").startswith("agents."):
-            return get_type_hints(annotated, *args, **options)
-        key = annotated.__module__, annotated.__qualname__, *options.items()
-        if key not in known:
-            known[key] = get_type_hints(annotated, **options)
-        return {**known[key]}
-
-    return reading
-
-
-def found_in_graphs(find_subgraph: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a replacement for `find_subgraph_pregel` that does not look for graphs in the code of our own steps."""
-
-    def finding(candidate: Any) -> Any:
-        module = getattr(getattr(candidate, "afunc", None), "__module__", "")
-        return None if module == GraphBuilder.__module__ else find_subgraph(candidate)
-
-    return finding
 
 
 def nodes_once(tool_node: MakeNode) -> MakeNode:

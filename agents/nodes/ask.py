@@ -25,6 +25,7 @@ from agents.toolkit.client_tools import matched, waiting_for_client
 from agents.toolkit.confirmation import mark_of
 from agents.toolkit.context import Context
 from agents.toolkit.questions import AnswerReading
+from agents.toolkit.questions.form import EMPTY
 from agents.toolkit.questions.options import CONFIRM, SELECTOR
 from agents.toolkit.result import schema_of, written
 from agents.toolkit.speaker import Speakers
@@ -200,17 +201,17 @@ def take_again(change: Change, reading: AnswerReading, speakers: Speakers) -> No
 
 
 def resumed(pending: Pending, messages: Sequence[AnyMessage], lang: str) -> Pending:
-    """Return a question with the values of its fields that are known.
+    """Return a question with the values of its fields that are known, unless no field is left to ask for.
 
-    They are arguments of its call, or the user had filled them in before they left the same call.
+    A value is an argument of the call, or the user filled it in before they left the same call.
     """
     calls = {call["id"]: call for message in messages if isinstance(message, AIMessage) for call in message.tool_calls}
     results = (it for it in reversed(messages) if isinstance(it, ToolMessage) and it.name == pending["tool"])
     last, args = next(results, None), pending["args"]
     is_same = last is not None and last.tool_call_id in calls and calls[last.tool_call_id]["args"] == args
-    known = {**args, **(notes_of(last).get("filled", {}) if last and is_same else {})}
-    filled = {name: value for name, value in known.items() if name in pending["fields"] and value}
-    if not filled:
+    values_known = {**args, **(notes_of(last).get("filled", {}) if last and is_same else {})}
+    filled = {name: value for name, value in values_known.items() if name in pending["fields"] and value not in EMPTY}
+    if not filled or filled.keys() >= {*pending["fields"]}:
         return pending
     pending = {**pending, "filled": filled}
     given = questions.open_fields(pending, lang).given

@@ -376,8 +376,9 @@ def stopping(now: Situation, *tools: str) -> PlannedCall | None:
     """Return the call that stops what was just begun: by convention `stop_thing` needs the arguments of its begin."""
     for tool in (it for it in tools or now.tools if it.startswith(STOP)):
         needed = {name for name, it in now.tools[tool].items() if it.required}
-        done = (it.call.args for it in reversed(now.last_results) if not (it.failed or it.declined))
-        if args := next((it for it in done if needed and needed <= it.keys()), None):
+        begun = [it for it in now.last_results if now.writes(it.call.name) and not (it.failed or it.declined)]
+        args_of_begun = (it.call.args for it in reversed(begun))
+        if args := next((it for it in args_of_begun if needed and needed <= it.keys()), None):
             return PlannedCall(tool, {name: args[name] for name in needed})
     return None
 

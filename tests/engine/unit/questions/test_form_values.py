@@ -113,7 +113,7 @@ def asking(chat: Chat, form: type[BaseModel]) -> None:
 
     @traits(kind="breaker", form=form)
     @tool(response_format="content_and_artifact")
-    async def ask_it() -> Answer:
+    async def ask_it(first: int = 0, last: int = 0) -> Answer:
         """Let the user fill in something."""
         return request("Please fill in.")
 
@@ -128,6 +128,16 @@ async def test_values_that_do_not_go_together_are_asked_for_again(chat: Chat) ->
 
     assert "the last night is before the first" in trace
     assert trace.endswith('planner.ask_it() = {"first":3,"last":5}\nplanner: Booked.')
+
+
+async def test_a_call_that_gives_every_value_leaves_the_form_to_the_user(chat: Chat) -> None:
+    """A question without an open field names nothing that could be answered."""
+    asking(chat, Stay)
+    chat.expects(supervisor=BEGIN, planner=[Call("ask_it", {"first": 1, "last": 2}), "Booked."])
+    trace = await chat.says("Book it", "first: 3\nlast: 5")
+
+    assert "Please fill in. [first | last]" in trace
+    assert trace.endswith('= {"first":3,"last":5}\nplanner: Booked.')
 
 
 async def test_no_is_an_answer_where_yes_is_one(chat: Chat) -> None:

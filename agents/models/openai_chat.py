@@ -68,7 +68,7 @@ class CompatibleChat(ChatOpenAI):
         async with asked as response:
             async for name, data in _events(response):
                 if data == DONE or ENDED in metadata:
-                    # What comes behind the mark, an error too, is no part of the reply.
+                    # The reply ends at the mark: later lines are not read, not even an error.
                     metadata[ENDED] = True
                     continue
                 piece = _piece(name, data)

@@ -87,11 +87,15 @@ class BodyRefused(Exception):
     """A body is too long, or packed; the message says which."""
 
 
+class BodyTooLong(BodyRefused):
+    """A body is too long."""
+
+
 async def read_body(response: httpx.Response, most: int) -> bytes:
     """Return the body of an answer that is at most `most` bytes long and not packed.
 
     Raises:
-        BodyRefused: it is packed, since it could grow beyond any bound in one step, or too long.
+        BodyRefused: it is packed, since it could grow beyond any bound in one step, or too long (BodyTooLong).
     """
     if response.headers.get("content-encoding", "identity").lower() != "identity":
         raise BodyRefused("its answer is packed, though it was told not to")
@@ -99,5 +103,5 @@ async def read_body(response: httpx.Response, most: int) -> bytes:
     async for piece in response.aiter_raw():
         body += piece
         if len(body) > most:
-            raise BodyRefused(f"its answer is longer than {most} bytes")
+            raise BodyTooLong(f"its answer is longer than {most} bytes")
     return bytes(body)

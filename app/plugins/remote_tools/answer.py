@@ -19,7 +19,7 @@ from agents.language.identifiers import MARK, Schema
 from agents.state.speaker_state import Json
 from agents.toolkit.descriptions import Texts, parameters, with_texts
 from agents.toolkit.questions import one_line
-from agents.toolkit.result import Answer, Option, Refused, TooMany, choice, request, result
+from agents.toolkit.result import Answer, Failed, Option, Refused, TooMany, choice, request, result
 from agents.toolkit.traits import DAY, Traits, with_traits
 from app.plugins.remote_tools.tool_spec import Cards, Options, TableView, ToolSpec, ViewSpec, form_of
 from app.yaml_file import text_in
@@ -33,11 +33,14 @@ SLOT = re.compile(r"\{(\w+(?:\.\w+)*)\}")
 
 
 class NoAnswer(Exception):
-    """There is no answer; the text tells the operator the reason. `again`: a try after `pause` seconds may help."""
+    """There is no answer; the text tells the operator the reason. `again`: a try after `pause` seconds may help.
 
-    def __init__(self, reason: str, *, again: bool = False, pause: float | None = None) -> None:
+    `remedy` names the phrase that tells a model what it can do.
+    """
+
+    def __init__(self, reason: str, *, again: bool = False, pause: float | None = None, remedy: str = "") -> None:
         super().__init__(reason)
-        self.again, self.pause = again, pause
+        self.again, self.pause, self.remedy = again, pause, remedy
 
 
 def tool_of(
@@ -229,6 +232,13 @@ def refusal(spec: ToolSpec, tool: str, body: object, code: str, lang: str) -> Re
         reason = None
     text = " ".join((reason if isinstance(reason, str) else code).split())[:LONGEST_REASON] or code
     return Refused(phrase("tool_rejected", lang, tool=tool, reason=text), notice(spec, lang))
+
+
+def failure(spec: ToolSpec, tool: str, lost: NoAnswer, lang: str) -> Refused | Failed:
+    """Return the error of a call without an answer; of a write nobody knows whether it took effect."""
+    if lost.remedy and not spec.writes:
+        return Refused(phrase(lost.remedy, lang, tool=tool), notice(spec, lang))
+    return Failed(notice(spec, lang))
 
 
 def notice(spec: ToolSpec, lang: str) -> Notice | None:

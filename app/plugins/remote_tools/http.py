@@ -30,11 +30,11 @@ from tenacity import (
 
 from agents.language.text.clean import is_shallow
 from agents.models.failures import asked_pause
-from agents.sources.web.ssrf import BodyRefused, guarded_client, policy_of, read_body
+from agents.sources.web.ssrf import BodyRefused, BodyTooLong, guarded_client, policy_of, read_body
 from agents.state.speaker_state import Json
 from agents.toolkit.context import Runtime
 from agents.toolkit.result import Answer, Failed, Misused
-from app.plugins.remote_tools.answer import NoAnswer, answer_of, notice, refusal, tool_of
+from app.plugins.remote_tools.answer import NoAnswer, answer_of, failure, refusal, tool_of
 from app.plugins.remote_tools.files import PLACEHOLDER, FromContext, HttpFile, HttpTool, RemoteService
 from app.plugins.remote_tools.secret import masks
 from app.plugins.remote_tools.tool_spec import OfferedTool, arguments, trusted_values
@@ -77,9 +77,9 @@ def _tool(tool: HttpTool, file: HttpFile, secrets: Secrets, clients: Mapping[str
             status, body = await exchange(clients[name], service, request, tool.tries)
             if status < 400:
                 return answer_of(tool, unsecret(body), lang)
-        except NoAnswer as failed:
-            LOG.warning("tool %s: %s: %s", tool.name, name, failed)
-            raise Failed(notice(tool, lang)) from None
+        except NoAnswer as lost:
+            LOG.warning("tool %s: %s: %s", tool.name, name, lost)
+            raise failure(tool, tool.name, lost, lang) from None
         LOG.warning("tool %s: %s answered %d", tool.name, name, status)
         raise refusal(tool, tool.name, unseen(body), str(status), lang)
 
@@ -240,7 +240,8 @@ async def _sent(client: httpx.AsyncClient, service: RemoteService, request: Requ
             return status, _read(await read_body(response, service.max_bytes))
         except (NoAnswer, BodyRefused) as refused:
             if status < 400:
-                raise NoAnswer(str(refused)) from None
+                remedy = "answer_long" if isinstance(refused, BodyTooLong) else ""
+                raise NoAnswer(str(refused), remedy=remedy) from None
             return status, None
 
 

@@ -18,10 +18,10 @@ from agents.toolkit.argument_forms import received
 from agents.toolkit.context import Runtime
 from agents.toolkit.descriptions import translation_of
 from agents.toolkit.json_schema import UNTOLD, safe_names
-from agents.toolkit.result import LONGEST_OBJECT, Answer, Failed
-from app.plugins.remote_tools.answer import NoAnswer, answer_of, notice, refusal, tool_of
+from agents.toolkit.result import LONGEST_OBJECT, Answer
+from app.plugins.remote_tools.answer import NoAnswer, answer_of, failure, refusal, tool_of
 from app.plugins.remote_tools.files import OWN, McpFile, ServerTool
-from app.plugins.remote_tools.mcp_session import HeldServer, ServerLost
+from app.plugins.remote_tools.mcp_session import HeldServer
 from app.plugins.remote_tools.secret import Mask, masks
 from app.plugins.remote_tools.tool_spec import OfferedTool
 from app.yaml_file import fault
@@ -69,7 +69,7 @@ async def open_servers(
             stack.push_async_callback(held.close)
             try:
                 offered = await held.tools()
-            except ServerLost as lost:
+            except NoAnswer as lost:
                 absent(fault(name, f"servers.{label}", str(lost)))
                 continue
             for offered_name, texts in server.tools.items():
@@ -115,9 +115,9 @@ def _tool(
                 return answer_of(spec, unsecret(data), lang)
             words = data if isinstance(data, str) else words
             return answer_of(spec, unsecret(_parsed(words)), lang, unsecret(words)[:LONGEST_OBJECT])
-        except (NoAnswer, ServerLost) as failed:
-            LOG.warning("tool %s: %s: %s", name, held.name, failed)
-            raise Failed(notice(spec, lang)) from None
+        except NoAnswer as lost:
+            LOG.warning("tool %s: %s: %s", name, held.name, lost)
+            raise failure(spec, name, lost, lang) from None
 
     return tool_of(
         spec,

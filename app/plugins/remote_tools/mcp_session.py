@@ -1,21 +1,14 @@
-"""Hold one session with an MCP server for the application's life; a lost one is opened again for the next call.
-
-A server is a process that speaks over its standard streams, or an address (streamable HTTP).
-"""
+"""Hold one session with an MCP server for the application's life; a lost one is opened again for the next call."""
 
 import asyncio
-import logging
-import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Annotated, Any, TypeVar
 
 import anyio
 import httpx
-from mcp import ClientSession, McpError, StdioServerParameters
-from mcp.client.stdio import stdio_client
-from mcp.client.streamable_http import streamable_http_client
+from mcp import ClientSession, McpError
 from mcp.types import (
     CONNECTION_CLOSED,
     INVALID_PARAMS,
@@ -32,112 +25,27 @@ from mcp.types import (
 )
 from pydantic import Field, model_validator
 
-from agents.sources.web.ssrf import guarded_client, policy_of
+from app.plugins.remote_tools.answer import NoAnswer
 from app.plugins.remote_tools.files import ServerSpec
+from app.plugins.remote_tools.mcp_transport import PROBLEMS, End, cause, connected, no_answer
 from app.process.tasks import TaskSet
 
 MOST_PAGES = 100
 PATIENCE = 5  # Seconds for a server's answer to a ping, or for its end.
-LARGEST_ANSWER = 10_000_000  # Bytes of an answer over HTTP.
-LONGEST_WAIT = 300  # The most seconds of silence in a server's stream.
-BROKEN = (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError, httpx.HTTPError)
+LOST = (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError, httpx.HTTPError)
 GONE = (CONNECTION_CLOSED, 32600)  # The library's errors for a session that has ended.
-
-
-@asynccontextmanager
-async def connected(server: ServerSpec, secrets: Mapping[str, str]) -> AsyncIterator[ClientSession]:
-    """Connect to a server; `secrets` are its environment, or the headers of every request."""
-    # The library would log a traceback for every line that is no message; a server may write thousands.
-    logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
-    if server.command:
-        parameters = StdioServerParameters(
-            command=server.command,
-            args=[*server.args],
-            env={**secrets},
-            cwd=server.cwd,
-            encoding_error_handler="replace",
-        )
-        # A server's own messages would garble the terminal, and may quote the user.
-        with open(os.devnull, "w") as nowhere:  # noqa: ASYNC230  # the null device never waits
-            async with stdio_client(parameters, nowhere) as (read, write), ClientSession(read, write) as session:
-                yield session
-        return
-    policy, timeout = policy_of(server.url, internal=server.internal), httpx.Timeout(server.timeout, read=LONGEST_WAIT)
-    # A packed answer could grow beyond any bound in one step.
-    headers = {"Accept-Encoding": "identity", **secrets}
-    async with (
-        guarded_client(policy, headers=headers, timeout=timeout) as client,
-        streamable_http_client(server.url, http_client=client) as (read, write, _),
-        ClientSession(read, write) as session,
-    ):
-        client.event_hooks = {"response": [_check]}
-        yield session
-
-
-async def _check(response: httpx.Response) -> None:
-    """Bound an answer; refuse one that is packed, and one that the library would pass over while its call waits."""
-    if response.headers.get("content-encoding", "identity").lower() != "identity":
-        raise AnswerRefused("its answer is packed, though it was told not to")
-    is_asked = response.status_code == 200 and b'"id":' in response.request.content
-    kind = response.headers.get("content-type", "").lower()
-    if is_asked and not kind.startswith(("application/json", "text/event-stream")):
-        raise AnswerRefused("its answer is neither JSON nor a stream of events")
-    assert isinstance(response.stream, httpx.AsyncByteStream)
-    response.stream = BoundedBody(response.stream)
-
-
-class AnswerRefused(BaseException):
-    """The answer of a server is not read. The library passes over each Exception, and the call would wait."""
-
-
-class BoundedBody(httpx.AsyncByteStream):
-    """A body of at most LARGEST_ANSWER bytes."""
-
-    def __init__(self, body: httpx.AsyncByteStream) -> None:
-        self._body = body
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        length = 0
-        async for piece in self._body:
-            length += len(piece)
-            if length > LARGEST_ANSWER:
-                raise AnswerRefused(f"its answer is longer than {LARGEST_ANSWER} bytes")
-            yield piece
-
-    async def aclose(self) -> None:
-        """Close the body."""
-        await self._body.aclose()
-
-
-def cause(error: BaseException) -> str:
-    """Return the name of an error, and the status of an answer, without the words of a server."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    if isinstance(error, AnswerRefused):
-        return str(error)
-    return f"{type(error).__name__} {getattr(getattr(error, 'response', None), 'status_code', '')}".rstrip()
-
-
 Asked = TypeVar("Asked")
 Request = Callable[[ClientSession], Awaitable[Asked]]
-
-
-class ServerLost(Exception):
-    """A server did not answer; the text is the reason, for the operator. `again`: another session may get an answer."""
-
-    def __init__(self, reason: str, *, again: bool = True) -> None:
-        super().__init__(reason)
-        self.again = again
 
 
 class McpSession:
     """An open session, kept by a task of its own: it has to be left by the task that entered it."""
 
-    def __init__(self, connection: AbstractAsyncContextManager[ClientSession]) -> None:
+    def __init__(self, connect: Callable[[End], AbstractAsyncContextManager[ClientSession]]) -> None:
         self.ready: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
         self.ready.add_done_callback(lambda ready: ready.cancelled() or ready.exception())
-        self._over, self.cause = asyncio.Event(), "it ended"
-        self.task = asyncio.create_task(self._hold(connection))
+        self._over, self.cause, self.problem = asyncio.Event(), "it ended", 0
+        self.task = asyncio.create_task(self._hold(connect))
         # A task that is cancelled before its first step runs no line of its own.
         self.task.add_done_callback(lambda _: self.ready.cancel())
 
@@ -153,16 +61,19 @@ class McpSession:
             # The task's own end may hang like its server; a caller that waits for an answer must not wait for it.
             await asyncio.wait([task], timeout=PATIENCE)
 
-    async def _hold(self, connection: AbstractAsyncContextManager[ClientSession]) -> None:
+    def _end(self, problem: int) -> None:
+        self.problem = problem
+
+    async def _hold(self, connect: Callable[[End], AbstractAsyncContextManager[ClientSession]]) -> None:
         try:
-            async with connection as session:
+            async with connect(self._end) as session:
                 await session.initialize()
                 self.ready.set_result(session)
                 await self._over.wait()
-        except (Exception, AnswerRefused, BaseExceptionGroup) as lost:
-            self.cause = cause(lost)
+        except Exception as lost:
+            self.cause = PROBLEMS[self.problem][0] if self.problem else cause(lost)
             if not self.ready.done():
-                self.ready.set_exception(ServerLost(f"it cannot be reached ({self.cause})"))
+                self.ready.set_exception(NoAnswer(f"it cannot be reached ({self.cause})", again=True))
 
 
 class ToolAnswer(CallToolResult):
@@ -208,7 +119,7 @@ class HeldServer:
     async def tools(self) -> dict[str, Tool | None]:
         """Return every tool that the server offers by its name; None for one whose description breaks the protocol.
 
-        Raises ServerLost: it does not answer.
+        Raises NoAnswer: it does not answer.
         """
         tools: dict[str, Tool | None] = {}
         cursor: str | None = None
@@ -230,7 +141,7 @@ class HeldServer:
         """Return the answer of a tool. A call whose answer was lost is repeated only with `again`.
 
         Raises:
-            ServerLost: there was no answer.
+            NoAnswer: there was no answer.
         """
         request = partial(_called, tool=tool, args=args)
         if not again:
@@ -247,7 +158,7 @@ class HeldServer:
     async def _ask(self, request: Request[Asked], *, limit: float, again: bool = True) -> Asked:
         try:
             return await self._once(request, limit)
-        except ServerLost as lost:
+        except NoAnswer as lost:
             if not (again and lost.again):
                 raise
             return await self._once(request, limit)
@@ -260,11 +171,12 @@ class HeldServer:
             if answer in done:
                 return answer.result()
             broke = f"the connection broke ({held.cause})"
-            lost = ServerLost(broke) if done else ServerLost("no answer in time", again=False)
+            lost = NoAnswer(broke, again=True) if done else NoAnswer("no answer in time")
         except McpError as wrong:
-            lost = ServerLost(f"error {wrong.error.code}", again=wrong.error.code in GONE)
+            code = held.problem if held.problem and wrong.error.code in GONE else wrong.error.code
+            lost = no_answer(code) if code in PROBLEMS else NoAnswer(f"error {code}", again=code in GONE)
         except Exception as wrong:
-            lost = ServerLost(cause(wrong), again=isinstance(wrong, BROKEN))
+            lost = NoAnswer(cause(wrong), again=isinstance(wrong, LOST))
         finally:
             answer.cancel()
             await asyncio.gather(answer, return_exceptions=True)
@@ -287,14 +199,14 @@ class HeldServer:
     async def _open(self) -> McpSession:
         async with self._opening:
             if self._session is None or self._session.task.done():
-                self._session = McpSession(self._connect())
+                self._session = McpSession(self._connect)
             held = self._session
             await asyncio.wait([held.ready], timeout=self.timeout)
             if not held.ready.done():
                 await self._drop(held)
-                raise ServerLost("it does not start in time")
+                raise NoAnswer("it does not start in time", again=True)
             if held.ready.cancelled():
-                raise ServerLost("the connection broke")
+                raise NoAnswer("the connection broke", again=True)
             held.ready.result()
             return held
 

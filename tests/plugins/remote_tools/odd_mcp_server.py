@@ -171,6 +171,11 @@ TOOLS = {
     # A plain one, to see that it works beside the others
     "plain": taking({"word": "x", "count": 2}, word=WORD, count=COUNT),
 }
+SILENT = {
+    "never_ends_a_line": lambda request: "x" * 11_000_000,
+    "answers_null": lambda request: f'{{"jsonrpc":"2.0","id":{request},"result":null}}\n',
+}
+"""What some tools write in place of an answer to a request."""
 UNSHOWN = ("broken", "a_list", "hidden", "bottomless")
 """The tools that are left out, by name."""
 
@@ -198,6 +203,10 @@ async def serve(log: Path) -> None:
             lines.write(json.dumps([name, args]) + "\n")
         if name == "refuses_arguments":
             raise McpError(types.ErrorData(code=types.INVALID_PARAMS, message="the number must be positive"))
+        if name in SILENT:
+            sys.stdout.write(SILENT[name](server.request_context.request_id))
+            sys.stdout.flush()
+            await asyncio.Event().wait()
         if name == "is_noisy":
             sys.stdout.buffer.write(b"Working in caf\xe9\n\n")
             sys.stdout.buffer.flush()

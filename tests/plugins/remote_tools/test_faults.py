@@ -7,7 +7,7 @@ import pytest
 from agents.events import Message
 from app.testing import Chat
 from app.testing.script import Call, Line
-from prompts import phrase
+from prompts import phrase, sentence
 from tests.plugins.remote_tools.remote_files import BEGIN, FOUND, ORDERS, Open, opened, shop
 from tests.support.http_service import Answer, Service
 
@@ -17,7 +17,6 @@ pytestmark = pytest.mark.slow
 FAULTS = {
     "a failure": Answer({"error": {"text": "stack trace"}}, status=500),
     "no patience": Answer(ORDERS, comes_after=60),
-    "too long": Answer(b'["' + b"x" * 300_000 + b'"]'),
     "no JSON": Answer(b"<html>"),
     "too deep": Answer(b"[" * 500 + b"]" * 500),
     "packed": Answer(ORDERS, headers={"Content-Encoding": "gzip"}),
@@ -33,6 +32,14 @@ async def test_a_failing_service_does_not_end_the_turn(chat: Chat, service: Open
         trace = await chat.says("What did I buy here?")
     assert phrase("tool_failed", "en", tool="find_orders") in trace
     assert [event.text for event in chat.events if isinstance(event, Message)] == ["The shop is closed."]
+
+
+async def test_an_answer_too_long_is_told(chat: Chat, service: Open) -> None:
+    """The model reads that it can ask for less."""
+    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), "Which one?"])
+    async with service(Answer(b'["' + b"x" * 300_000 + b'"]')):
+        trace = await chat.says("What did I buy here?")
+    assert sentence("remote_tools/phrases", "answer_long", "en", tool="find_orders") in trace
 
 
 @pytest.mark.parametrize("until", ["3600", "Thu, 01 Jan 2099 00:00:00 GMT"])

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from mcp import ClientSession
 
+from app.plugins.remote_tools.answer import NoAnswer
 from app.plugins.remote_tools.files import McpFile
-from app.plugins.remote_tools.mcp_session import HeldServer, ServerLost
+from app.plugins.remote_tools.mcp_session import HeldServer
 from app.testing import Chat, told
 from app.testing.script import Call
 from prompts import phrase
@@ -80,7 +81,7 @@ async def test_a_late_call_waits_for_no_more(monkeypatch: pytest.MonkeyPatch) ->
     try:
         await held.tools()
         held.timeout = 0.1
-        with pytest.raises(ServerLost, match="no answer in time"):
+        with pytest.raises(NoAnswer, match="no answer in time"):
             await held.call("nap", {"seconds": 60}, again=True)
         held.timeout = 30
         next_call = asyncio.create_task(held.call("find_books", {"title": "emma"}, again=True))

@@ -21,8 +21,10 @@ from agents.toolkit.descriptions import translation_of
 from agents.toolkit.speaker import Speaker, Speakers
 from app.cli import command_line
 from app.composition.served_tools import tried
+from app.plugins.remote_tools.answer import NoAnswer
 from app.plugins.remote_tools.files import McpFile, ServerSpec
-from app.plugins.remote_tools.mcp_session import LARGEST_ANSWER, HeldServer, ServerLost
+from app.plugins.remote_tools.mcp_session import HeldServer
+from app.plugins.remote_tools.mcp_transport import LARGEST_ANSWER
 from app.testing import Chat
 from tests.plugins.remote_tools.odd_mcp_server import TOOLS, UNSHOWN
 from tests.plugins.remote_tools.remote_files import opened
@@ -155,31 +157,55 @@ async def test_what_a_client_refuses_costs_one_tool(
     assert refused == [f"{where}: no model of supervisor gets it: TypeError: plain words are not taken"]
 
 
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        ("401 X\r\nContent-Length: 0\r\n\r\n", "HTTPStatusError 401"),
-        ("200 X\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\n\r\n", "its answer is packed"),
-        ("200 X\r\nContent-Type: text/plain\r\n\r\n{}", "its answer is neither JSON nor a stream of events"),
-        ("200 X\r\nContent-Type: application/json\r\n\r\n" + "x" * (LARGEST_ANSWER + 1), "its answer is longer than"),
-        ("200 X\r\nContent-Type: text/event-stream\r\n\r\n" + "x" * (LARGEST_ANSWER + 1), "its answer is longer than"),
-    ],
-    ids=["a refused key", "packed", "text", "too long", "a stream too long"],
-)
+JSON, EVENTS = (f"200 X\r\nContent-Type: {kind}\r\n" for kind in ("application/json", "text/event-stream"))
+UNREAD = {
+    "a refused key": ("401 X\r\nContent-Length: 0\r\n\r\n", "HTTPStatusError 401"),
+    "packed": (f"{JSON}Content-Encoding: gzip\r\n\r\n", "its answer is packed"),
+    "text": ("200 X\r\nContent-Type: text/plain\r\n\r\n{}", "its answer is neither JSON nor a stream of events"),
+    "too long": (f"{JSON}\r\n{'x' * (LARGEST_ANSWER + 1)}", "its answer is longer than"),
+    "cut": (f'{JSON}\r\n{{"jsonrpc": "2.0", "id"', "its answer is no message"),
+    "of another call": (f'{JSON}\r\n{{"jsonrpc": "2.0", "id": 7, "result": {{}}}}', "its answer is no message"),
+    "broken off": (f"{JSON}Content-Length: 9\r\n\r\n{{", "its answer ended too early"),
+    "none": ("202 X\r\nContent-Length: 0\r\n\r\n", "its answer ended too early"),
+    "a stream too long": (f"{EVENTS}\r\n{'x' * (LARGEST_ANSWER + 1)}", "its answer is longer than"),
+    "a stream without one": (f"{EVENTS}\r\ndata: {{", "its answer ended too early"),
+    "a stream that does not go on": (f"{EVENTS}\r\nid: 1\ndata:\n\n", "its answer ended too early"),
+}
+"""Answers that are not read, and the operator's reason."""
+
+
+@pytest.mark.parametrize(("answer", "reason"), UNREAD.values(), ids=UNREAD)
 async def test_an_answer_that_is_not_read_is_told_at_once(answer: str, reason: str) -> None:
     """The operator reads why a server's answers are not taken; no call waits for its limit."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await read_request(reader)
-        writer.write(b"HTTP/1.1 " + answer.encode())
+        head, _ = await read_request(reader)
+        writer.write(b"HTTP/1.1 " + (answer.encode() if head.startswith("POST") else b"404 X\r\n\r\n"))
         writer.close()
 
     async with listening(serve) as url:
         server = ServerSpec(speaker=SUPERVISOR, url=url, internal=True, tools={"look": None})
         held = HeldServer("odd", server, {})
-        with pytest.raises(ServerLost, match=reason):
+        with pytest.raises(NoAnswer, match=reason):
             await held.tools()
         await held.close()
+
+
+@pytest.mark.parametrize(
+    ("tool", "reason"),
+    [("never_ends_a_line", "its answer is longer than"), ("answers_null", "its answer is no message")],
+)
+async def test_a_process_that_writes_no_answer_is_told_at_once(tmp_path: Path, tool: str, reason: str) -> None:
+    """Its lines are bounded, and a line meant for an answer is not waited for; the next call has a new session."""
+    file = McpFile.model_validate(servers(tmp_path / "log", [tool, "plain"]))
+    held = HeldServer("odd", file.servers["odd"], {})
+    try:
+        with pytest.raises(NoAnswer, match=reason):
+            await held.call(tool, {}, again=True)
+        assert not (await held.call("plain", {}, again=False)).isError
+    finally:
+        await held.close()
+    assert [name for name, _ in arrived(tmp_path / "log")] == [tool, "plain"]
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,9 @@
 """Opens the tools from the files of an operator."""
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from functools import partial, reduce
 from pathlib import Path
 
 from agents.plugin import Report
@@ -39,29 +38,34 @@ async def with_remote_tools(
                     name, "services", {n: s.headers for n, s in described.services.items()}, environment
                 )
                 offers = await stack.enter_async_context(http_tools(described, secrets))
-                speakers = reduce(partial(_with_tool, name), offers, speakers)
+                speakers = _with_tools(name, offers, speakers)
         if settings.mcp_servers:
             mcp = load_extra("app.plugins.remote_tools.mcp", "mcp", "MCP_SERVERS: MCP")
             for name, listed in read_files("MCP_SERVERS", settings.mcp_servers, McpFile):
                 templates = {n: s.env or s.headers for n, s in listed.servers.items()}
                 secrets = secrets_of(name, "servers", templates, environment)
                 offers = await stack.enter_async_context(mcp.open_servers(name, listed, secrets, absent, unfit))
-                speakers = reduce(partial(_with_tool, name), offers, speakers)
+                speakers = _with_tools(name, offers, speakers)
         yield speakers
 
 
-def _with_tool(file: str, speakers: Speakers, offer: OfferedTool) -> Speakers:
-    if offer.speaker not in (names := [speaker.name for speaker in speakers]):
-        problem = f"there is no {offer.speaker!r}; there are {', '.join(names)}"
-        raise fault(file, f"{offer.where}.speaker", problem)
+def _with_tools(file: str, offers: Sequence[OfferedTool], speakers: Speakers) -> Speakers:
+    names = [speaker.name for speaker in speakers]
+    for offer in offers:
+        if offer.speaker not in names:
+            problem = f"there is no {offer.speaker!r}; there are {', '.join(names)}"
+            raise fault(file, f"{offer.where}.speaker", problem)
+
+    def extended(speaker: Speaker) -> Speaker:
+        return replace(speaker, tools=[*speaker.tools, *(of.tool for of in offers if of.speaker == speaker.name)])
+
+    everyone, offered = speakers.each(extended), {id(offer.tool) for offer in offers}
     # Tools unbound are not bound.
-    taken = {tool.name for speaker in speakers for tool in (*speaker.tools, *bound_tools(speaker, speakers))}
-    if offer.tool.name in taken | {FILL_FORM, *FINDING}:
-        raise fault(file, offer.where, "there is another tool of this name")
-
-    from_source(offer.tool, f"{file}: {offer.where}", offer.fingerprint)
-
-    def changed(speaker: Speaker) -> Speaker:
-        return replace(speaker, tools=[*speaker.tools, offer.tool]) if speaker.name == offer.speaker else speaker
-
-    return speakers.each(changed)
+    present = [tool for speaker in everyone for tool in (*speaker.tools, *bound_tools(speaker, everyone))]
+    taken = {FILL_FORM, *FINDING, *(tool.name for tool in present if id(tool) not in offered)}
+    for offer in offers:
+        if offer.tool.name in taken:
+            raise fault(file, offer.where, "there is another tool of this name")
+        taken.add(offer.tool.name)
+        from_source(offer.tool, f"{file}: {offer.where}", offer.fingerprint)
+    return everyone

@@ -10,10 +10,11 @@ from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, create_model
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, PydanticUndefined
 
 OWN = "definition"
 """The type of the faults that are found here, and not by pydantic."""
+DEFAULT = "default_of_"
 PLAIN = "write it with `def` and without `yield`"
 WRITTEN = {Awaitable: "write it with `async def`", AsyncGenerator: "write it with `async def` and `yield`"}
 """The form of a function, by the type that it returns; any other function has the form `PLAIN`."""
@@ -30,6 +31,25 @@ def mistyped(definition: object) -> str:
         fault = next((each for each in faults if each["type"] == OWN), faults[0])
         found = "" if fault["type"] == OWN else f", found {fault['input']!r}"
         return f"{fault['loc'][0]}: {fault['msg']}{found}"
+    return ""
+
+
+def wrong_default(model: type[BaseModel]) -> str:
+    """Return the first default of a pydantic model that is not of its field's type; None stands for "not known"."""
+    config = ConfigDict(arbitrary_types_allowed=True, strict=True, validate_default=True)
+    # Some names, such as `json`, are taken in a model.
+    stated: dict[str, Any] = {
+        f"{DEFAULT}{name}": (field.annotation, field)
+        for name, field in model.model_fields.items()
+        if field.default is not PydanticUndefined and field.default is not None
+    }
+    try:
+        create_model(model.__name__, __config__=config, **stated)()
+    except ValidationError as wrong:
+        fault = wrong.errors()[0]
+        return (
+            f"the default of {str(fault['loc'][0]).removeprefix(DEFAULT)!r}: {fault['msg']}, found {fault['input']!r}"
+        )
     return ""
 
 

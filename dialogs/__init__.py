@@ -23,6 +23,7 @@ from pydantic import BaseModel, InstanceOf
 import prompts
 from agents.discovery import load_each, place_of
 from agents.errors import ContractError
+from agents.field_types import wrong_default
 from agents.models.factory import DEFAULT, FALLBACK, OBSERVER, Parameters
 from agents.plugin import Plugin
 from agents.state import SUPERVISOR
@@ -75,6 +76,8 @@ class Dialog(Speaker, Plugin):
             # A type that does not exist, or that JSON cannot write, is told here, and not in the middle of a turn.
             self.form.model_rebuild()
             self.form.model_json_schema()
+            if wrong := wrong_default(self.form):
+                raise ContractError(f"Dialog.form: {wrong}")
         fields = self.form.model_fields if self.form else {}
         required = [name for name, info in fields.items() if info.is_required()]
         if required:

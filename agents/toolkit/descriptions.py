@@ -1,14 +1,16 @@
 """Descriptions and examples of tools from outside, by language, as card files have them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from inspect import cleandoc
+from inspect import cleandoc, getsourcefile, getsourcelines, unwrap
 from typing import cast
 
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, PydanticUserError
 
+from agents.discovery import place_of
 from agents.errors import ContractError
 from agents.language.identifiers import shown
 from agents.models import ToolSchema
@@ -94,6 +96,18 @@ def own_texts(tool: BaseTool) -> Texts:
     return texts
 
 
+def tool_place(tool: BaseTool) -> str:
+    """Return a tool's name with its place: the entry that describes it, or the file and the line of its code."""
+    if source := own_texts(tool).source:
+        return source
+    code = unwrap(getattr(tool, "coroutine", None) or getattr(tool, "func", None) or type(tool))
+    place = ""
+    # Some code has no file: a function of C, or one that was made of others.
+    with suppress(OSError, TypeError):
+        place = f"{place_of(code.__module__, getsourcefile(code) or '')}, line {getsourcelines(code)[1]}: "
+    return f"{place}tool {tool.name}"
+
+
 class Schemas:
     """The schemas of tools, each made once per language; nobody reads the results of those `without_result`."""
 
@@ -136,7 +150,7 @@ def translation_of(tool: BaseTool) -> Translation:
         try:
             schema = own if isinstance(own, dict) else convert_to_openai_tool(tool)["function"].get("parameters", {})
         except PydanticUserError as wrong:
-            raise ContractError(f"tool {tool.name}: {str(wrong).splitlines()[0]}") from wrong
+            raise ContractError(f"{tool_place(tool)}: {str(wrong).splitlines()[0]}") from wrong
         kept = Translation(shown(schema, is_argument=True))
         tool.metadata = {**(tool.metadata or {}), _TRANSLATION: kept}
     return kept

@@ -14,9 +14,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from inspect import isawaitable
-from typing import Any
+from inspect import isawaitable, signature
+from typing import Any, get_type_hints
 
+from langchain_core.callbacks import Callbacks
 from langchain_core.messages import ToolMessage
 from langchain_core.messages.tool import ToolCall, ToolOutputMixin
 from langchain_core.runnables.config import RunnableConfig, var_child_runnable_config
@@ -58,6 +59,25 @@ def wrapped(tool: BaseTool) -> BaseTool:
     facts = {name: value for name, value in tool if name in BaseTool.model_fields}
     facts |= {"args_schema": _by_name(tool.args_schema or tool.get_input_schema()), **WITH_ARTIFACT}
     return with_traits(StructuredTool(**facts, coroutine=_in_json(tool, body)), traits_of(tool))
+
+
+def misfit_of(tool: BaseTool) -> str:
+    """Return Python's reason why no call fits the code of a tool; empty if it takes its parameters by their names."""
+    run = wrapped(tool)
+    if not isinstance(run, StructuredTool) or not run.coroutine:
+        return ""
+    if not isinstance(schema := run.args_schema, type) or not issubclass(schema, BaseModel):
+        return ""
+    names, code = schema.model_fields, signature(run.coroutine)
+    # LangChain shows a model `**kwargs` as one parameter.
+    own = [each for each in code.parameters.values() if each.kind != each.VAR_KEYWORD or each.name not in names]
+    given = [name for name, hint in get_type_hints(run.coroutine).items() if hint in (RunnableConfig, Callbacks)]
+    try:
+        signature(getattr(StructuredTool, ASYNC)).bind(run, config=None, **dict.fromkeys(names))
+        code.replace(parameters=own).bind(**dict.fromkeys([*names, *given]))
+    except TypeError as misfit:
+        return str(misfit).rpartition("bind() ")[2]
+    return ""
 
 
 class _Named(BaseModel):

@@ -201,6 +201,10 @@ def traits(
     stated = Traits(kind=kind, effect=effect, key=key, **further)
 
     def marked(tool: Marked) -> Marked:
+        there = vars(tool) if isinstance(tool, type) else getattr(tool, "metadata", None)
+        if {_TRAITS, _OF_CLASS} & {*(there or ())}:
+            # The second ones would take the place of the first.
+            raise ContractError(f"write one @traits, not two, above {getattr(tool, 'name', tool)}")
         if isinstance(tool, BaseTool):
             with_traits(tool, stated)
         elif isinstance(tool, type):

@@ -7,6 +7,7 @@ import os
 import signal
 import sqlite3
 import sys
+import warnings
 from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import nullcontext
 from importlib import import_module
@@ -47,6 +48,8 @@ MODULE_OF = {command: module for module, commands in MODULES.items() for command
 def main(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code; faults of the caller are one line on stderr."""
     _open_streams()
+    # A parameter may be called `json`: a model of pydantic has its field, and loses a method that nobody calls.
+    warnings.filterwarnings("ignore", "Field name .* shadows an attribute", UserWarning)
     try:
         code = _run(arguments)
         sys.stdout.flush()

@@ -12,7 +12,7 @@ from agents.discovery import code_of
 from agents.errors import ConfigError
 from agents.models import Models
 from agents.plugin import OpenTools, Plugin, Report
-from agents.toolkit.descriptions import Schemas, own_texts, signature
+from agents.toolkit.descriptions import Schemas, own_texts, signature, tool_place
 from agents.toolkit.speaker import Speaker, Speakers
 from app.extensions import module_of
 from app.settings import read
@@ -68,8 +68,7 @@ def tried(speakers: Speakers, models: Models, lang: str) -> tuple[Speakers, list
                 model.bound([schemas.of(tool, lang)], "")
         except Exception as refusal:
             reason = " ".join(str(refusal).split())[:LONGEST_REASON]
-            place = own_texts(tool).source or f"tool {tool.name}"
-            lines.append(f"{place}: no model of {speaker.name} gets it: {type(refusal).__name__}: {reason}")
+            lines.append(f"{tool_place(tool)}: no model of {speaker.name} gets it: {type(refusal).__name__}: {reason}")
             return False
         return True
 

@@ -2,22 +2,33 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter, signature
 from pathlib import Path
 from string import Template
 
 from langchain_core.tools import BaseTool
+from pydantic import BaseModel
 
 from agents.events.views import KINDS
+from agents.field_types import wrong_default
 from agents.language.identifiers import Schema, shown
 from agents.state.speaker_state import Json
-from agents.toolkit.descriptions import LONGEST_DESCRIPTION, ORIGINAL, own_texts, parameters, texts_of, translation_of
+from agents.toolkit.descriptions import (
+    LONGEST_DESCRIPTION,
+    ORIGINAL,
+    own_texts,
+    parameters,
+    texts_of,
+    tool_place,
+    translation_of,
+)
 from agents.toolkit.handover_tools import hand_back
 from agents.toolkit.json_schema import SAFE_NAME
 from agents.toolkit.result import schema_of
 from agents.toolkit.speaker import Speaker, Speakers
+from agents.toolkit.tool_code import misfit_of
 from agents.toolkit.tool_search import FINDING, tools_of
 from agents.toolkit.traits import Traits, traits_of
 from app.extensions import plugins
@@ -135,7 +146,7 @@ def faults(speakers: Speakers, languages: Sequence[str], *, complete: bool = Tru
         return unread
     everything, plug_ins = owned_tools(speakers), plugins()
     distinct = {id(tool): tool for owned in everything.values() for _, tool in owned}
-    lines = [*_twice(speakers), *(fault for tool in distinct.values() for fault in _of_tool(tool))]
+    lines = [*_twice(speakers), *_of_tools(distinct.values())]
     for lang in languages:
         for path in (folder / lang / name for name, folder in files(lang, "**/cards/*.md").items()):
             if complete or path.stem in everything or path.stem in FINDING:
@@ -211,33 +222,45 @@ def _of_prompts(lang: str) -> Iterator[str]:
             yield f"{named(path)} has a $ that begins no variable: write $$"
 
 
+def _of_tools(tools: Iterable[BaseTool]) -> list[str]:
+    return [f"{tool_place(tool)}: {fault}" for tool in tools for fault in _of_tool(tool)]
+
+
 def _of_tool(tool: BaseTool) -> Iterator[str]:
     traits = traits_of(tool)
     if tool.name in FINDING:
-        yield f"tool {tool.name}: the name is taken by a tool that finds tools; choose another one"
+        yield "the name is taken by a tool that finds tools; choose another one"
     if not SAFE_NAME.fullmatch(tool.name):
-        yield f"tool {tool.name}: not every provider takes this name; write a letter, then letters, digits, _ or -"
+        yield "not every provider takes this name; write a letter, then letters, digits, _ or -"
     if fault := translation_of(tool).fault:
-        yield f"tool {tool.name}: {fault}"
+        yield fault
     if unknown := sorted({*traits.key, *traits.carries} - parameters(tool).get("properties", {}).keys()):
-        yield f"tool {tool.name}: its traits name arguments it does not have: {', '.join(unknown)}"
+        yield f"its traits name arguments it does not have: {', '.join(unknown)}"
     if traits.shortcut and (needed := parameters(tool).get("required")):
-        yield f"tool {tool.name}: a shortcut must not need arguments, this one needs {', '.join(needed)}"
+        yield f"a shortcut must not need arguments, this one needs {', '.join(needed)}"
     if traits.shortcut and traits.kind != "general":
-        yield f"tool {tool.name}: a shortcut cannot wait for the user, a {traits.kind} does"
-    for name in _untyped(tool):
-        yield f"tool {tool.name}: its parameter {name!r} has no type"
+        yield f"a shortcut cannot wait for the user, a {traits.kind} does"
+    yield from _of_parameters(tool)
+    if misfit := misfit_of(tool):
+        yield f"no call fits its code: {misfit}; each parameter needs a plain name, and no * or /"
+    models = [
+        each for each in (tool.args_schema, traits.form) if isinstance(each, type) and issubclass(each, BaseModel)
+    ]
+    yield from filter(None, map(wrong_default, models))
     if traits.view and traits.view not in KINDS:
-        yield f"tool {tool.name}: there is no view {traits.view!r}; there are: {', '.join(KINDS)}"
+        yield f"there is no view {traits.view!r}; there are: {', '.join(KINDS)}"
 
 
-def _untyped(tool: BaseTool) -> Iterator[str]:
-    """Yield the parameters without a type, such as a `runtime` that a model would have to fill in."""
-    function, schemas = getattr(tool, "coroutine", None) or getattr(tool, "func", None), parameters(tool)
+def _of_parameters(tool: BaseTool) -> Iterator[str]:
+    """Yield the parameters without a type, and a `runtime` that a model would have to fill in."""
+    function, shown_ones = getattr(tool, "coroutine", None) or getattr(tool, "func", None), parameters(tool)
+    properties = shown_ones.get("properties", {})
     for name, parameter in signature(function).parameters.items() if function else ():
-        schema = schemas.get("properties", {}).get(name, {"type": "none of the model's"})
+        schema = properties.get(name, {"type": "none of the model's"})
         if parameter.annotation is Parameter.empty and schema.keys() <= {"title", "default"}:
-            yield name
+            yield f"its parameter {name!r} has no type"
+        elif name == "runtime" and name in properties:
+            yield "its parameter 'runtime' gets what agents.toolkit calls Runtime: give it that type, or another name"
 
 
 def _twice(speakers: Speakers) -> Iterator[str]:
@@ -273,7 +296,7 @@ def _untold(speakers: Speakers) -> Iterator[str]:
     """Yield the rules of parameters that no model sees: the tool itself refuses values that break them."""
     for tool in {id(tool): tool for speaker in speakers for tool in speaker.tools}.values():
         for rule in dict.fromkeys(translation_of(tool).untold):
-            yield f"{own_texts(tool).source or f'tool {tool.name}'}: no model is told of a rule: {rule}"
+            yield f"{tool_place(tool)}: no model is told of a rule: {rule}"
 
 
 MOST_NAMED = 12

@@ -87,6 +87,10 @@ def test_file_names_are_names() -> None:
         (f'{BODY}, forwarding="all"', "Dialog.forwarding: Input should be .* found .all."),
         (f"{BODY}, form=create_model('Order', number=int, why=(str, ''))", "Order.*'not known yet': number$"),
         (f"{BODY}, form=create_model('Order', to=('Town', None))", "line 4: .*: name 'Town' is not defined"),
+        (
+            f"{BODY}, form=create_model('Order', number=(int, 'x'))",
+            "Dialog.form: the default of 'number': .* found 'x'",
+        ),
         (f"{BODY}, form=create_model('Order')()", "Dialog.form must be a class of pydantic's BaseModel, found Order"),
         (f'{BODY}, formerly="breaker"', "Dialog.formerly: .*not allowed as a Sequence value, found 'breaker'"),
         (f"{BODY}, parameters={{'temperature': 1}}", "Dialog.parameters: Input should be an instance of Parameters"),

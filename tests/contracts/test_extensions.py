@@ -155,6 +155,9 @@ def test_a_dialog_that_nobody_can_ask_for_is_told_first(tmp_path: Path) -> None:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(content, "utf-8")
     (folder / "prompts/en/trip/cards/plan_a_trip.md").unlink()
+    # Pydantic would warn of a parameter that is called like a method of its own.
+    module = folder / "dialogs/trip.py"
+    module.write_text(module.read_text("utf-8").replace("book_trip(city", "book_trip(json"), "utf-8")
     first, *_ = json.loads(run(folder, "check", "--json"))["warnings"]
     assert first == "own/prompts/en/trip/cards/plan_a_trip.md is missing: dialog trip has no examples of requests"
 

@@ -1,11 +1,14 @@
 """Cards: what there is to review of a tool, and the faults that are found before anybody talks."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.callbacks import Callbacks
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, StructuredTool, tool
 from pydantic import create_model
 
@@ -13,6 +16,7 @@ import prompts
 from agents.conversation.prompt import Prompting
 from agents.errors import ContractError
 from agents.language.identifiers import ARGUMENT
+from agents.toolkit.context import Runtime
 from agents.toolkit.descriptions import LONGEST_DESCRIPTION
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import Traits, traits, with_traits
@@ -257,11 +261,53 @@ def guess_it(runtime, words: str = ""):  # type: ignore[no-untyped-def]
     """Guess."""
 
 
+@tool
+def nothing_by_name(which: str, /) -> str:
+    """Do nothing."""
+    return which
+
+
+@tool
+def nothing_hidden(_which: str) -> str:
+    """Do nothing."""
+    return _which
+
+
+@tool
+def nothing_taken(config: str) -> str:
+    """Do nothing."""
+    return config
+
+
+@tool
+def nothing_open(**kwargs: str) -> str:
+    """Do nothing."""
+    return ""
+
+
+@tool
+def nothing_given(runtime: str) -> str:
+    """Do nothing."""
+    return runtime
+
+
+@tool
+def nothing_left(which: int = "one") -> str:  # type: ignore[assignment]
+    """Do nothing."""
+    return str(which)
+
+
 WRONG: dict[str, tuple[BaseTool, Traits, str]] = {
     "skip_it": (stop_it, Traits(shortcut=True), "a shortcut must not need arguments, this one needs which"),
     "guess_it": (guess_it, Traits(), "its parameter 'runtime' has no type"),
     "show_it": (stop_it, Traits(view="hologram"), "there is no view 'hologram'; there are: cards, table, notice"),
     "order_it": (stop_it, Traits(effect="write", key=("order",)), "its traits name arguments it does not have: order"),
+    "name_it": (nothing_by_name, Traits(), "no call fits its code: 'which' parameter is positional only"),
+    "hide_it": (nothing_hidden, Traits(), "no call fits its code: missing a required argument: '_which'"),
+    "take_it": (nothing_taken, Traits(), "no call fits its code: got multiple values for keyword argument 'config'"),
+    "open_it": (nothing_open, Traits(), "no call fits its code: got an unexpected keyword argument 'kwargs'"),
+    "give_it": (nothing_given, Traits(), "its parameter 'runtime' gets what agents.toolkit calls Runtime"),
+    "leave_it": (nothing_left, Traits(), "the default of 'which': Input should be a valid integer, found 'one'"),
 }
 
 
@@ -272,8 +318,20 @@ def test_tools_that_break_a_rule_are_named(write: Write) -> None:
     )
     assert len(found) == len(WRONG)
     for name, (_, _, rule) in WRONG.items():
-        [fault] = [it for it in found if it.startswith(f"tool {name}: ")]
+        [fault] = [it for it in found if f": tool {name}: " in it]
         assert rule in fault
+        assert re.match(r"tests/engine/unit/toolkit/test_cards_and_lint\.py, line \d+: ", fault)
+
+
+def test_a_tool_takes_what_langchain_gives(write: Write) -> None:
+    """A parameter of its own types is no model's, a None is no value, and a method of pydantic may be a parameter."""
+
+    @tool
+    def order(config: RunnableConfig, callbacks: Callbacks, runtime: Runtime, json: str = None) -> str:  # type: ignore[assignment] # noqa: RUF013
+        """Order."""
+        return json
+
+    assert found_in(order) == []
 
 
 def test_a_name_means_one_tool(write: Write) -> None:
@@ -296,11 +354,20 @@ def test_traits_that_cannot_be_are_refused_at_once(wrong: dict[str, Any], rule: 
         traits(**wrong)
 
 
+@pytest.mark.parametrize("tool", [stop_it.model_copy(), type("Stop", (BaseTool,), {})])
+def test_a_tool_has_its_traits_once(tool: BaseTool) -> None:
+    """The second ones would replace the first: a write would count as a read."""
+    mark = traits(private=True)
+    mark(tool)
+    with pytest.raises(ContractError, match="write one @traits, not two"):
+        mark(tool)
+
+
 @pytest.mark.parametrize("name", ["find_tools", "call_tool"])
 def test_the_names_of_tools_that_find_tools_are_taken(write: Write, name: str) -> None:
     """A call of one of them would be taken for something else."""
     renamed = StructuredTool.from_function(coroutine=_nothing, name=name, description="Do it.")
-    assert f"tool {name}: the name is taken by a tool that finds tools; choose another one" in found_in(renamed)
+    assert any(f"tool {name}: the name is taken by a tool that finds tools" in fault for fault in found_in(renamed))
 
 
 def test_every_tool_of_a_name_keeps_the_rules(write: Write) -> None:
@@ -312,7 +379,7 @@ def test_every_tool_of_a_name_keeps_the_rules(write: Write) -> None:
         write("shared", lang, "- do it\n")
 
     found = faults(replace(speakers, dialogs={**speakers.dialogs, "profile": profile}), languages(), complete=False)
-    assert any(fault.startswith("tool shared: there is no view 'crads'") for fault in found)
+    assert any(": tool shared: there is no view 'crads'" in fault for fault in found)
 
 
 def test_a_card_may_begin_with_the_mark_of_an_encoding(write: Write) -> None:

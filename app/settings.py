@@ -250,11 +250,18 @@ def misspelt(kinds: Iterable[type[BaseSettings]]) -> list[str]:
 
 
 def ignored(kinds: Iterable[type[BaseSettings]]) -> list[str]:
-    """Return a warning for each name in `.env` whose words are all in the name of a setting: OPENAI_KEY, MODEL."""
-    words = {name.upper(): {*name.upper().split("_")} for kind in kinds for name in kind.model_fields}
-    longer = {name: [each for each in words if words[each] >= {*name.split("_")}] for name in _in_file().keys() - words}
-    nearest = {name: get_close_matches(name, names, 1, 0)[0] for name, names in sorted(longer.items()) if names}
-    return [f"{_env_file()}: {name} is no setting; do you mean {near}?" for name, near in nearest.items()]
+    """Return a warning for each name in `.env` with words of a setting: OPENAI_KEY, MODEL, OPENAI_API_BASE."""
+    there_are = {name.upper() for kind in kinds for name in kind.model_fields}
+    alike = {name: filter(partial(_is_alike, name), there_are) for name in sorted(_in_file().keys() - there_are)}
+    nearest = {name: " or ".join(get_close_matches(name, names, 2, 0)) for name, names in alike.items()}
+    return [f"{_env_file()}: {name} is no setting; do you mean {near}?" for name, near in nearest.items() if near]
+
+
+def _is_alike(name: str, setting: str) -> bool:
+    """Tell whether a setting has all words of a name, or its first one and another."""
+    words, own = name.split("_"), setting.split("_")
+    shared = {*words} & {*own}
+    return shared == {*words} or (len(shared) > 1 and words[0] == own[0])
 
 
 def unread(kinds: Iterable[type[BaseSettings]]) -> list[str]:

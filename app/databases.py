@@ -3,12 +3,13 @@
 import re
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import prompts
 from agents.discovery import code_of
 from agents.errors import ConfigError
 from agents.memory.backend import Backend
-from agents.memory.sqlite_file import PLAIN_START, PREFIX, SqliteBackend, database_path, start_of
+from agents.memory.sqlite_file import PLAIN_START, PREFIX, SqliteBackend, start_of
 from app.extensions import module_of, plugins
 from app.settings import read, values_set
 
@@ -24,7 +25,7 @@ def backend_of(url: str) -> Backend:
             and no plug-in encrypts.
     """
     # A plain file needs no plug-in, and to load them all takes longer than to read rows.
-    is_plain = url.startswith(PREFIX) and start_of(database_path(url)) in (b"", PLAIN_START)
+    is_plain = url.startswith(PREFIX) and start_of(Path(url.removeprefix(PREFIX))) in (b"", PLAIN_START)
     if is_plain and not prompts.EXTENSIONS and not any(map(KEY.fullmatch, values_set())):
         return SqliteBackend(url)
     brought = {name: plugin for name, plugin in plugins().items() if plugin.storage}

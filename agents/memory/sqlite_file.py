@@ -163,11 +163,10 @@ class SqliteFile(Storage):
 def database_path(url: str) -> Path:
     """Return the file that a database's address names. Raises ConfigError: the address is of another kind."""
     name = url.removeprefix(PREFIX)
-    if name == url or name in ("", ":memory:"):
+    if name == url or name.strip("/") in ("", ":memory:"):
         # Not the whole address: it may hold a password.
         raise ConfigError(
-            f"DATABASE_URL must be {PREFIX}path/to/file.db, found one that begins with"
-            f" {url.partition(':')[0]!r}; set it so or leave it out."
+            f"DATABASE_URL must be {PREFIX}path/to/file.db, found one that begins with {url.partition(':')[0]!r}."
         )
     # A symbolic link is another name of the same file, and log and locks lie beside the file.
     return Path(name).resolve()

@@ -2,12 +2,12 @@
 
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import closing
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 from functools import partial
 
-from agents.errors import UsageError
-from agents.memory import TABLES
+from agents.errors import ConfigError, UsageError
+from agents.memory import TABLES, Memory
 from agents.memory.backend import Backend
 from agents.memory.checkpointer import TABLES as CHECKPOINTS
 from agents.memory.connection import Connection, Row, Session, Tables, migrate
@@ -68,11 +68,8 @@ async def copy(source: Backend, target: Backend, tell: Tell) -> Mapping[str, int
     """
     if source.url == target.url:
         raise UsageError("--to names the database that DATABASE_URL names; name another one.")
-    if isinstance(source, SqliteBackend) and isinstance(target, SqliteBackend):
-        key_beside(target.path, key_beside(source.path))
     added = tables_of(plugins_found())
-    opening = target.open(tables=added)
-    async with source.connect() as old, opening as memory, memory.locks.hold("\0migration"):
+    async with source.connect() as old, _opened(target, source, added) as memory, memory.locks.hold("\0migration"):
         new, left = memory.database, await source.owners_left(old)
         tables = described(await _owners_there(old, [CHECKPOINTS, *TABLES, KEYED, *added], left))
         await _begin(new, tables)
@@ -89,6 +86,19 @@ async def copy(source: Backend, target: Backend, tell: Tell) -> Mapping[str, int
             raise UsageError(f"Something writes to {', '.join(differing)}; stop it and run this again.")
         await new.execute("DELETE FROM owners WHERE owner = ?", (BEGUN,))
     return counts
+
+
+@asynccontextmanager
+async def _opened(target: Backend, source: Backend, added: Sequence[Tables]) -> AsyncIterator[Memory]:
+    """Open the target, with the source's key of digests; a fault of its address names the option."""
+    async with AsyncExitStack() as stack:
+        try:
+            if isinstance(source, SqliteBackend) and isinstance(target, SqliteBackend):
+                key_beside(target.path, key_beside(source.path))
+            memory = await stack.enter_async_context(target.open(tables=added))
+        except ConfigError as wrong:
+            raise type(wrong)(str(wrong).replace("DATABASE_URL", "--to", 1)) from wrong
+        yield memory
 
 
 async def _owners_there(old: Connection, owners: Sequence[Tables], left: Collection[str]) -> list[Tables]:

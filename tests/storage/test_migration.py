@@ -11,7 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from agents.errors import UsageError
+from agents.errors import ConfigError, UsageError
 from agents.memory import Memory
 from agents.memory.connection import Tables
 from agents.memory.sqlite_file import SqliteBackend
@@ -89,6 +89,17 @@ async def test_a_target_with_conversations_is_refused(source: Path, tmp_path: Pa
         await copied(f"sqlite:///{source}", other)
     with pytest.raises(UsageError, match="another one"):
         await copied(other, other)
+
+
+@pytest.mark.parametrize(
+    ("address", "fault"),
+    [("mysql://x", "--to must be"), ("sqlite:////", "--to must be"), ("sqlite:///{folder}", "--to: cannot use")],
+)
+async def test_a_target_that_is_no_database_is_told(source: Path, tmp_path: Path, address: str, fault: str) -> None:
+    """The fault is that of the option, and not that of the setting."""
+    (folder := tmp_path / "folder").mkdir()
+    with pytest.raises(ConfigError, match=f"^{fault}"):
+        await copied(f"sqlite:///{source}", address.format(folder=folder))
 
 
 async def test_unknown_and_older_tables_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,8 @@ NO_DATA = (b":", b"id:", b"retry:")
 """The beginnings of lines of a stream without data."""
 DONE = b"[DONE]"
 """The mark behind the last piece of a stream."""
+DOCUMENT = "application/json"
+"""The media type of a single object in place of a stream."""
 ODD = "odd"
 """The key of words in place of a piece."""
 SEVERAL = 3
@@ -64,14 +66,14 @@ class CompatibleChat(ChatOpenAI):
         )
         metadata: dict[str, Any] = {}
         usage: Mapping[str, Any] = {}
-        odd_words, has_delta, words = "", False, _Words()
+        odd_words, has_delta, words, pieces = "", False, _Words(), 0
         async with asked as response:
             async for name, data in _events(response):
                 if data == DONE or ENDED in metadata:
                     # The reply ends at the mark: later lines are not read, not even an error.
                     metadata[ENDED] = True
                     continue
-                piece = _piece(name, data)
+                piece, pieces = _piece(name, data), pieces + 1
                 if problem := piece.get("error"):
                     raise APIResponseValidationError(response.http_response, problem, message="no piece")
                 odd_words = odd_words or piece.get(ODD, "")
@@ -88,6 +90,9 @@ class CompatibleChat(ChatOpenAI):
                     chunk = _chunk(part, piece.get("id"))
                     chunk.content = words.new(chunk.content) if isinstance(chunk.content, str) else chunk.content
                     yield ChatGenerationChunk(message=chunk)
+            if pieces == 1 and not has_delta and response.headers.get("content-type", "").startswith(DOCUMENT):
+                # A document without a reason of its end is whole, since it has been read to its end.
+                metadata[ENDED] = True
             if odd_words and "finish_reason" not in metadata:
                 raise APIResponseValidationError(response.http_response, odd_words, message="no piece")
         priced = _usage(usage) if usage else None

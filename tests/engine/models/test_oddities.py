@@ -47,9 +47,9 @@ def calls_of(*pieces: dict[str, Any]) -> list[Chunk]:
     return [*(delta(tool_calls=[piece]) for piece in pieces), end("tool_calls")]
 
 
-def unstreamed(message: dict[str, Any], indent: int | None = None) -> bytes:
+def unstreamed(message: dict[str, Any], indent: int | None = None, reason: str | None = "stop") -> bytes:
     """Return a reply that is one object, and no stream."""
-    reason = "tool_calls" if "tool_calls" in message else "stop"
+    reason = "tool_calls" if reason and "tool_calls" in message else reason
     choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": reason}
     text = json.dumps({"id": "r", "object": "chat.completion", "choices": [choice]}, indent=indent)
     return HEAD.replace(b"text/event-stream", b"application/json") + text.encode()
@@ -120,6 +120,7 @@ async def test_a_refusal_without_words_is_told(tmp_path: Path) -> None:
         [*words(TEXT), {"choices": [], "usage": "many"}],
         unstreamed({"content": TEXT}),
         unstreamed({"content": TEXT}, indent=2),
+        unstreamed({"content": TEXT}, reason=None),
         lined(*words(TEXT), separator="\n"),
         lined(*words(TEXT), separator="\r\n"),
         lined(*words(TEXT), before="data: ", separator="\n"),
@@ -137,7 +138,7 @@ async def test_a_refusal_without_words_is_told(tmp_path: Path) -> None:
     ],
     ids=[
         *("tool_calls", "only the price", "price", "twice", "role only", "no role, other reason", "all at once"),
-        *("no such counts", "no counts", "a list", "a word", "one object", "one object in lines"),
+        *("no such counts", "no counts", "a list", "a word", "one object", "one object in lines", "no reason"),
         *("lines of JSON", "CR LF", "no empty lines", "CR", "byte order", "signs of life", "empty events"),
         *("null", "whole at the end", "whole beside", "no end of the connection", "restated"),
         "an error behind the end",

@@ -27,6 +27,10 @@ MOST_EQUAL = 20
 """Limit of stored talks with the same words that a search compares, the latest first."""
 
 
+class UnknownAnswer(HTTPException):
+    """The client names an answer that it never got (404)."""
+
+
 @dataclass(frozen=True)
 class Place:
     """The place of a message in a thread: the `thread`, `id`, `after` and `before` of its `Turn`."""
@@ -64,7 +68,7 @@ class Histories:
         empty if the client names none; with `behind` the client can later name this message in turn.
 
         Raises:
-            HTTPException: the message `behind` is unknown, or another user's (404).
+            UnknownAnswer: the message `behind` is unknown, or another user's.
         """
         greeting, said = _parted(said)
         chains, spoken, text = self._chains([*said, message]), _digests(said), message.text or ""
@@ -119,7 +123,7 @@ class Histories:
         """Return the place after a message that this caller and user got an answer to."""
         item = await self._store.aget(self._named, f"{message}/")
         if item is None or item.value["user"] != (self.user or ""):
-            raise HTTPException(404, "There is no such response.")
+            raise UnknownAnswer(404, "There is no such response.")
         return Place(str(item.value["thread"]), message, said)
 
     async def _in_chat(self, chat: str, said: Sequence[Exchange], chain: Namespace, spoken: str, text: str) -> Place:

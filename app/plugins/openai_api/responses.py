@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 from agents.language.text.clean import safe_json
 from app.doors.http import exchange
 from app.doors.http.delivery import streamed, whole
+from app.doors.http.histories import UnknownAnswer
 from app.plugins.openai_api.completions import ChatMessage, Completion, Content, Talking
 from app.plugins.openai_api.form import Arguments, CallId, OrOne, Sent, SentCall, SentFunction, error_of
 from app.plugins.openai_api.reply import Reply
@@ -107,7 +108,14 @@ class NewResponse(Sent):
 async def respond(body: NewResponse, talking: Annotated[Talking, Depends()]) -> Response:
     """Answer the last message, behind the named response or behind the input before it."""
     completion = body.completion()
-    reply, headers = await talking.reply(completion, body.known[1])
+    place, behind = body.known
+    try:
+        reply, headers = await talking.reply(completion, behind)
+    except UnknownAnswer:
+        if place:
+            raise
+        message = f"Previous response with id {body.previous_response_id!r} not found."
+        raise exchange.HttpRefusal(400, message, "previous_response_not_found", "previous_response_id") from None
     writer = ResponseWriter(reply, body.previous_response_id, parallel=completion.parallel_tool_calls is not False)
     return streamed(writer.stream(), headers) if body.stream else whole(writer.total(), headers)
 

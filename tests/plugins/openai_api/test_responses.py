@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 import pytest
-from openai import AsyncOpenAI, NotFoundError
+from openai import AsyncOpenAI, BadRequestError, NotFoundError
 
 from agents.errors import ModelUnavailable
 from app.testing.script import Script
@@ -50,8 +50,9 @@ async def test_a_response_of_another_person(sdk: AsyncOpenAI, script: Script) ->
     script.add(supervisor=["Hello."])
     first = await sdk.responses.create(model=MODEL, input="hi", user="ann")
     for user, id, item in (("bob", first.id, first.output[0].id), ("ann", "resp_none", "msg_none")):
-        with pytest.raises(NotFoundError):
+        with pytest.raises(BadRequestError) as refused:
             await sdk.responses.create(model=MODEL, input="more", previous_response_id=id, user=user)
+        assert (refused.value.code, refused.value.param) == ("previous_response_not_found", "previous_response_id")
         named: Any = [{"type": "item_reference", "id": item}, {"role": "user", "content": "more"}]
         with pytest.raises(NotFoundError):
             await sdk.responses.create(model=MODEL, input=named, user=user)

@@ -7,10 +7,7 @@ import os
 import re
 import socket
 import sys
-import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from email.utils import parsedate_to_datetime
 
 from langchain_core.exceptions import (
     ContextOverflowError,
@@ -24,6 +21,7 @@ from pydantic import ValidationError
 from agents.errors import BrokenReply, DialogSupervisorError, Overflow, Trouble, UselessReply
 from agents.models.refusal import BODIES, refusal_of
 from agents.models.wordings import named_in, says
+from agents.retry_after import asked_pause
 
 NONSENSE = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 """Errors of the libraries when a provider sends a malformed piece of a reply."""
@@ -113,16 +111,6 @@ def retry_after(failure: Exception) -> float | None:
         headers = getattr(getattr(carrier, "response", carrier), "headers", None)
         if isinstance(headers, Mapping) and (pause := asked_pause(headers)) is not None:
             return pause
-    return None
-
-
-def asked_pause(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of a pause that an answer asks for: a number, or up to a date; None if it asks for none."""
-    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        with suppress(ValueError):
-            return max(0.0, float(headers.get(name) or "") * unit)
-    with suppress(ValueError, TypeError):
-        return max(0.0, parsedate_to_datetime(headers.get("retry-after") or "").timestamp() - time.time())
     return None
 
 

@@ -29,7 +29,7 @@ from tenacity import (
 )
 
 from agents.language.text.clean import is_shallow
-from agents.models.failures import asked_pause
+from agents.retry_after import asked_pause
 from agents.sources.web.ssrf import BodyRefused, BodyTooLong, guarded_client, policy_of, read_body
 from agents.state.speaker_state import Json
 from agents.toolkit.context import Runtime

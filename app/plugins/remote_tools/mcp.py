@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, TypeVar
 
 from langchain_core.tools import BaseTool
-from mcp.types import CallToolResult, ContentBlock, EmbeddedResource, ResourceLink, Tool
+from mcp.types import CallToolResult, Tool
 
 from agents.errors import ConfigError
 from agents.language.identifiers import MARK, Schema, resolved
@@ -18,7 +18,7 @@ from agents.toolkit.argument_forms import received
 from agents.toolkit.context import Runtime
 from agents.toolkit.descriptions import translation_of
 from agents.toolkit.json_schema import UNTOLD, safe_names
-from agents.toolkit.result import LONGEST_OBJECT, Answer
+from agents.toolkit.result import LONGEST_OBJECT, Answer, in_json
 from app.plugins.remote_tools.answer import NoAnswer, answer_of, failure, refusal, tool_of
 from app.plugins.remote_tools.files import OWN, McpFile, ServerTool
 from app.plugins.remote_tools.mcp_session import HeldServer
@@ -107,9 +107,11 @@ def _tool(
         values, lang = {**received(args), **spec.set_values(runtime)}, runtime.state["lang"]
         try:
             answer = await held.call(tool.name, values, again=again)
-            words, data = _words(answer), answer.structuredContent
+            words, data = words_of(answer), answer.structuredContent
             if answer.isError:
-                raise refusal(spec, name, unseen(_parsed(words)), unseen(words) or "error", lang)
+                body = _parsed(words) or data
+                reason = words or (in_json(body) if body else "error")
+                raise refusal(spec, name, unseen(body), unseen(reason), lang)
             data = data.get("result") if wrapped and isinstance(data, Mapping) else data
             if data is not None and not isinstance(data, str) and is_shallow(data):
                 return answer_of(spec, unsecret(data), lang)
@@ -139,16 +141,21 @@ def _parsed(text: str) -> object:
     return data if isinstance(data, dict | list) and is_shallow(data) else None
 
 
-def _words(answer: CallToolResult) -> str:
+def words_of(answer: CallToolResult) -> str:
     """Return the texts and links of an answer, and the kinds of its other parts."""
     return "\n".join(map(_worded, answer.content))
 
 
-def _worded(block: ContentBlock) -> str:
-    if isinstance(block, ResourceLink):
-        return f"{block.title or block.name}: {block.uri}"
-    part = block.resource if isinstance(block, EmbeddedResource) else block
-    return str(getattr(part, "text", f"({getattr(part, 'type', 'file')})"))
+def _worded(block: object) -> str:
+    if not isinstance(block, Mapping):
+        return "" if block is None else str(block)
+    inner = block.get("resource")
+    part = inner if isinstance(inner, Mapping) else block
+    if (text := part.get("text")) is not None:
+        return str(text)
+    if block.get("type") == "resource_link" and (address := part.get("uri")):
+        return f"{part.get('title') or part.get('name') or 'file'}: {address}"
+    return f"({part.get('type') or 'file'})"
 
 
 def trimmed(tool: Tool) -> Tool:

@@ -16,11 +16,9 @@ from mcp.types import (
     CallToolRequestParams,
     CallToolResult,
     ClientRequest,
-    ContentBlock,
     ListToolsRequest,
     ListToolsResult,
     PaginatedRequestParams,
-    TextContent,
     Tool,
 )
 from pydantic import Field, model_validator
@@ -77,15 +75,17 @@ class McpSession:
 
 
 class ToolAnswer(CallToolResult):
-    """The answer of a tool, also one without `content`, or with parts of kinds that are new to the library."""
+    """The answer of a tool, also one without `content`, or with parts that the library does not know."""
 
-    content: list[Annotated[ContentBlock | Any, Field(union_mode="left_to_right")]] = Field(default_factory=list)
+    content: list[Any] = Field(default_factory=list)
     structuredContent: Any = None  # noqa: N815  # the protocol's own name
 
     @model_validator(mode="before")
     @classmethod
-    def _without_nulls(cls, sent: Any) -> Any:
-        return {name: part for name, part in sent.items() if part is not None} if isinstance(sent, dict) else sent
+    def _as_sent(cls, sent: dict[str, Any]) -> dict[str, Any]:
+        parts = {name: part for name, part in sent.items() if part is not None}
+        content = parts.get("content", [])
+        return {**parts, "content": content if isinstance(content, list) else [content]}
 
 
 class ToolPage(ListToolsResult):
@@ -103,7 +103,7 @@ async def _called(session: ClientSession, tool: str, args: Mapping[str, object])
         if wrong.error.code != INVALID_PARAMS:
             raise
         # A model that reads the reason can write other arguments.
-        return ToolAnswer(content=[TextContent(type="text", text=wrong.error.message)], isError=True)
+        return ToolAnswer(content=[wrong.error.message], isError=True)
 
 
 class HeldServer:

@@ -28,7 +28,8 @@ LARGEST_ANSWER = 10_000_000  # Bytes of an answer over HTTP, or characters of a 
 LONGEST_WAIT = 300  # The most seconds of silence in a server's stream.
 LINES = "bounded_lines"  # The encoding of a process's streams.
 ANSWER = re.compile(r'\s*\{\s*"(?:jsonrpc"\s*:\s*"2\.0"\s*,\s*"id|id|result|error)"\s*:')
-EVENT_ID = re.compile(rb"(?:^|[\r\n])id:")
+ESCAPE = re.compile(r"\\(?:u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(?P<half>u[dD][89a-fA-F]\w\w)|.)", re.DOTALL)
+EVENT_ID = re.compile(r"(?:^|[\r\n])id:")
 LONG, PACKED, ODD, BROKEN, MISSING = range(-31_005, -31_000)
 PROBLEMS: Mapping[int, tuple[str, str]] = {
     LONG: (f"its answer is longer than {LARGEST_ANSWER} bytes", "answer_long"),
@@ -103,19 +104,27 @@ def _bounded_lines() -> str:
 
 
 class LineDecoder(utf_8.IncrementalDecoder):
-    """Decodes UTF-8 and ends each line that is too long: the library keeps a line until its end."""
+    """Decodes UTF-8 in whole lines; one that is too long ends early."""
 
-    _length = 0
+    def __init__(self, errors: str = "strict") -> None:
+        super().__init__(errors)
+        self._parts, self._length = list[str](), 0
 
-    def decode(self, input: bytes, final: bool = False) -> str:  # type: ignore[override]  # the library passes bytes
-        """Return the text of a piece."""
-        text = super().decode(input, final)
-        _, end, rest = text.rpartition("\n")
-        self._length = len(rest) + (0 if end else self._length)
-        if self._length <= LARGEST_ANSWER:
-            return text
-        self._length = 0
-        return f"{text}\n"
+    def decode(self, input: bytes, final: bool = False) -> str:  # type: ignore[override]  # nothing else comes
+        """Return the lines that end in a piece."""
+        text, line_end, begun = super().decode(input, final).rpartition("\n")
+        lines = "".join([*self._parts, text, line_end]) if line_end else ""
+        self._parts = self._parts if not line_end else []
+        self._parts.append(begun)
+        self._length = len(begun) + (0 if line_end else self._length)
+        if self._length > LARGEST_ANSWER:
+            lines, self._parts, self._length = "".join([lines, *self._parts, "\n"]), [], 0
+        return with_whole_characters(lines)
+
+
+def with_whole_characters(text: str) -> str:
+    """Return JSON in which no escape stands for half a character: the library reads no such text."""
+    return ESCAPE.sub(lambda escape: r"\ufffd" if escape["half"] else escape[0], text) if r"\u" in text else text
 
 
 def _problem_of(line: ValidationError) -> int:
@@ -162,8 +171,8 @@ def _asked(request: httpx.Request) -> RequestId | None:
 async def _message(body: httpx.AsyncByteStream, asked: RequestId) -> bytes:
     """Return the answer to a request, or an error in its place."""
     try:
-        text = b"".join([piece async for piece in _bounded(body)])
-        answer = JSONRPCMessage.model_validate_json(text).root
+        body_text = b"".join([piece async for piece in _bounded(body)]).decode("utf-8-sig", "replace")
+        answer = JSONRPCMessage.model_validate_json(text := with_whole_characters(body_text)).root
     except NoAnswer:
         return _error(LONG, asked)
     except httpx.HTTPError:
@@ -171,23 +180,24 @@ async def _message(body: httpx.AsyncByteStream, asked: RequestId) -> bytes:
     except ValidationError:
         return _error(BROKEN, asked)
     is_answer = isinstance(answer, JSONRPCResponse | JSONRPCError) and str(answer.id) == str(asked)
-    return text if is_answer else _error(BROKEN, asked)
+    return text.encode() if is_answer else _error(BROKEN, asked)
 
 
 async def _events(body: httpx.AsyncByteStream, asked: RequestId) -> AsyncIterator[bytes]:
     """Yield the events of a stream, and an error behind them; the library reads up to the answer."""
-    problem, goes_on, last = MISSING, False, b""
+    problem, goes_on, decoder = MISSING, False, LineDecoder("replace")
     try:
         async for piece in _bounded(body):
+            lines = decoder.decode(piece)
             # Behind an event with an id, the library asks for the rest of a stream that ends.
-            goes_on, last = goes_on or bool(EVENT_ID.search(last + piece)), piece[-4:]
-            yield piece
+            goes_on = goes_on or bool(EVENT_ID.search(lines))
+            yield lines.encode()
     except NoAnswer:
         problem, goes_on = LONG, False
     except httpx.HTTPError:
-        last = b""
+        pass
     if not goes_on:
-        yield b"\n\ndata: %s\n\n" % _error(problem, asked)
+        yield decoder.decode(b"\n").encode() + b"\n\ndata: %s\n\n" % _error(problem, asked)
 
 
 async def _bounded(body: httpx.AsyncByteStream) -> AsyncIterator[bytes]:

@@ -171,11 +171,18 @@ TOOLS = {
     # A plain one, to see that it works beside the others
     "plain": taking({"word": "x", "count": 2}, word=WORD, count=COUNT),
 }
-SILENT = {
-    "never_ends_a_line": lambda request: "x" * 11_000_000,
-    "answers_null": lambda request: f'{{"jsonrpc":"2.0","id":{request},"result":null}}\n',
+ODD_PARTS = [
+    *("one", {"text": "two"}, {"type": "hologram"}, {"type": "resource_link", "uri": "here", "name": "n"}),
+    *({"type": "text", "text": 5}, {"type": "text", "text": "half \ud83d, \\ud83d, 👍", "annotations": "?"}),
+]
+RAW = {
+    "never_ends_a_line": "x" * 11_000_000,
+    "answers_null": '{"jsonrpc": "2.0", "id": ID, "result": null}\n',
+    "answers_in_odd_parts": json.dumps({"jsonrpc": "2.0", "result": {"content": ODD_PARTS}, "id": "ID"}) + "\n",
+    "refuses_in_data": '{"jsonrpc": "2.0", "id": ID, "result": {"isError": true, "structuredContent": '
+    '{"message": "it is sold out"}}}\n',
 }
-"""What some tools write in place of an answer to a request."""
+"""What some tools write in place of an answer to the request ID."""
 UNSHOWN = ("broken", "a_list", "hidden", "bottomless")
 """The tools that are left out, by name."""
 
@@ -194,7 +201,7 @@ async def serve(log: Path) -> None:
             types.Tool.model_construct(
                 name=name, description="It is odd. " * 300, inputSchema=odd.schema, outputSchema=PROMISED.get(name)
             )
-            for name, odd in TOOLS.items()
+            for name, odd in {**TOOLS, **dict.fromkeys(RAW, taking())}.items()
         ]
 
     async def called(request: types.CallToolRequest) -> types.ServerResult:
@@ -203,8 +210,8 @@ async def serve(log: Path) -> None:
             lines.write(json.dumps([name, args]) + "\n")
         if name == "refuses_arguments":
             raise McpError(types.ErrorData(code=types.INVALID_PARAMS, message="the number must be positive"))
-        if name in SILENT:
-            sys.stdout.write(SILENT[name](server.request_context.request_id))
+        if name in RAW:
+            sys.stdout.write(RAW[name].replace("ID", str(server.request_context.request_id)))
             sys.stdout.flush()
             await asyncio.Event().wait()
         if name == "is_noisy":

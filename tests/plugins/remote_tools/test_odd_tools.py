@@ -23,9 +23,11 @@ from app.cli import command_line
 from app.composition.served_tools import tried
 from app.plugins.remote_tools.answer import NoAnswer
 from app.plugins.remote_tools.files import McpFile, ServerSpec
+from app.plugins.remote_tools.mcp import words_of
 from app.plugins.remote_tools.mcp_session import HeldServer
 from app.plugins.remote_tools.mcp_transport import LARGEST_ANSWER
 from app.testing import Chat
+from app.testing.script import Call
 from tests.plugins.remote_tools.odd_mcp_server import TOOLS, UNSHOWN
 from tests.plugins.remote_tools.remote_files import opened
 from tests.support import tool_dialects
@@ -191,6 +193,18 @@ async def test_an_answer_that_is_not_read_is_told_at_once(answer: str, reason: s
         await held.close()
 
 
+async def test_an_error_in_the_structured_content_is_read(
+    chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model reads the reason wherever the server has put it."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    chat.expects(supervisor=[Call("refuses_in_data"), "Sorry."])
+    alone = Speakers(Speaker(name=SUPERVISOR), {})
+    async with opened(tmp_path, alone, servers=servers(tmp_path / "log", ["refuses_in_data"])) as chat.speakers:
+        trace = await chat.says("go on")
+    assert "supervisor.refuses_in_data() ! refuses_in_data was refused: it is sold out." in trace
+
+
 @pytest.mark.parametrize(
     ("tool", "reason"),
     [("never_ends_a_line", "its answer is longer than"), ("answers_null", "its answer is no message")],
@@ -211,9 +225,10 @@ async def test_a_process_that_writes_no_answer_is_told_at_once(tmp_path: Path, t
 @pytest.mark.parametrize(
     ("tool", "told"),
     [
-        ("breaks_its_promise", (False, "done")),
+        ("breaks_its_promise", (False, "done\nreceipt: https://shop.example/1")),
         ("refuses_arguments", (True, "the number must be positive")),
-        ("is_noisy", (False, "done")),
+        ("is_noisy", (False, "done\nreceipt: https://shop.example/1")),
+        ("answers_in_odd_parts", (False, "one\ntwo\n(hologram)\nn: here\n5\nhalf \ufffd, \\ud83d, 👍")),
     ],
 )
 async def test_an_odd_answer_is_read(
@@ -228,5 +243,5 @@ async def test_an_odd_answer_is_read(
         answer = await held.call(tool, {}, again=False)
     finally:
         await held.close()
-    assert (answer.isError, getattr(answer.content[0], "text", "")) == told
+    assert (answer.isError, words_of(answer)) == told
     assert [record for record in caplog.records if record.name.startswith("mcp")] == []

@@ -1,8 +1,8 @@
 """Faults of a provider: those that pass are got over, those that last are told."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
@@ -199,36 +199,30 @@ def failed(problem: dict[str, str], kind: str = "failed") -> bytes:
 LONG = {"code": "context_length_exceeded", "message": "Your input exceeds the context window of this model."}
 
 
+WITHIN_A_RESPONSE = [
+    (failed({"code": "server_error", "message": "No more."}), "busy", 3, "No more."),
+    (failed({"code": "server_error", "message": "No more."}, "error"), "busy", 3, "No more."),
+    (failed(QUOTA), "unavailable", 1, "plan and billing"),
+    (failed(LONG, "error"), "too_long", 1, "context window"),
+    (PAGE, "busy", 3, "check the address"),
+]
+
+
 @pytest.mark.parametrize(
-    ("answer", "trouble", "requests", "told"),
+    ("wire", "answer", "trouble", "requests", "told"),
     [
-        (failed({"code": "server_error", "message": "No more."}), "busy", 3, "No more."),
-        (failed({"code": "server_error", "message": "No more."}, "error"), "busy", 3, "No more."),
-        (failed(QUOTA), "unavailable", 1, "plan and billing"),
-        (failed(LONG, "error"), "too_long", 1, "context window"),
-        (PAGE, "busy", 3, "check the address"),
+        *(pytest.param("chat", *kind.values, id=kind.id) for kind in KINDS),
+        *(("responses", *kind) for kind in WITHIN_A_RESPONSE),
     ],
 )
-async def test_a_failure_within_a_response(answer: bytes, trouble: str, requests: int, told: str) -> None:
-    """OpenAI's other form tells it in an event of its stream: it is told as what it is there, too."""
+async def test_a_fault_is_told_as_what_it_is(
+    wire: Any, answer: odd_provider.Reply, trouble: str, requests: int, told: str
+) -> None:
+    """Whatever the status and the form, who must act is told, with the sentence; only what may pass is asked again."""
     prompt: list[AnyMessage] = [SystemMessage("You are kind."), HumanMessage("hello")]
     async with Provider.open(answer) as server:
         endpoint = Endpoint(key=SecretStr("key"), base_url=server.url, retries=0)
-        model = make_model("openai:m", endpoint, Parameters(wire="responses"))
-        with pytest.raises(ModelUnavailable) as failure:
-            await reply([model], prompt, [], Listener("supervisor", lambda event: None))
-        assert (failure.value.trouble, len(server.bodies)) == (trouble, requests)
-    assert told in failure.value.cause
-
-
-@pytest.mark.parametrize(("answer", "trouble", "requests", "told"), KINDS)
-async def test_a_fault_is_told_as_what_it_is(
-    answer: odd_provider.Reply, trouble: str, requests: int, told: str
-) -> None:
-    """Whatever the status, who must act is told, with the sentence; only what may pass is asked for again."""
-    prompt: list[AnyMessage] = [SystemMessage("You are kind."), HumanMessage("hello")]
-    async with Provider.open(answer) as server:
-        model = replace(endpoint_model(server.url), retries=0)
+        model = make_model("openai:m", endpoint, Parameters(wire=wire))
         with pytest.raises(ModelUnavailable) as failure:
             await reply([model], prompt, [], Listener("supervisor", lambda event: None))
         assert (failure.value.trouble, len(server.bodies)) == (trouble, requests)

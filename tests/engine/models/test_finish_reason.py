@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, Human
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
-from agents.errors import BrokenReply, ModelUnavailable, UselessReply
+from agents.errors import BrokenReply, UselessReply
 from agents.models import Model, ToolSchema
 from agents.models.answer import AnswerText
 from agents.models.reply import Listener, reply
@@ -140,16 +140,6 @@ async def test_an_unknown_form_may_end_in_silence(caplog: pytest.LogCaptureFixtu
         second = await reply([model], PROMPT, [], LISTENER)
     assert [call["args"] for message in (first, second) for call in message.tool_calls] == [{"a": 1}, {}]
     assert caplog.text.count("does not say why it ended") == 1
-
-
-async def test_who_has_said_why_must_say_it_again() -> None:
-    """A model that ended its replies properly before has broken off when it ends in silence."""
-    text = AIMessageChunk(content=TEXT)
-    whole = [text, AIMessageChunk(content="", response_metadata={"finish_reason": "stop"})]
-    model = Model("unheard_of:n", Silent(replies=[whole, [text], [text], [text]]))
-    assert (await reply([model], PROMPT, [], LISTENER)).text == TEXT
-    with pytest.raises(ModelUnavailable, match="busy"):
-        await reply([model], PROMPT, [], LISTENER)
 
 
 @pytest.mark.parametrize(

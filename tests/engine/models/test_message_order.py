@@ -1,7 +1,6 @@
 """The order of roles that every chat template takes."""
 
 import re
-from itertools import pairwise
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 
@@ -100,26 +99,6 @@ def test_nobody_can_forge_a_block() -> None:
     assert "‹context>Now: midnight" in texts[1]
 
 
-def test_a_history_that_grows_gives_a_prompt_that_grows() -> None:
-    """Within a turn each prompt begins with the whole of the one before, so that a provider's cache serves it."""
-    history: list[AnyMessage] = [
-        SystemMessage("note"),
-        HumanMessage("Do both", additional_kwargs=notes(context=["Now: noon"])),
-    ]
-    added: list[AnyMessage] = [
-        AIMessage("So.", tool_calls=[call("1"), call("2")]),
-        ToolMessage("one", tool_call_id="1" * 9),
-        ToolMessage("two", tool_call_id="2" * 9),
-        AIMessage("", tool_calls=[call("3")]),
-        ToolMessage("three", tool_call_id="3" * 9),
-    ]
-    rounds = [history, history + added[:3], history + added]
-
-    prompts = [shape(in_order([ROLE, *messages])) for messages in rounds]
-
-    assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(prompts))
-
-
 def lasting(text: str, *parts: str, said: str = "") -> HumanMessage:
     """A user message and what holds from then on; `said` is told of this message alone."""
     return HumanMessage(text, additional_kwargs=notes(context=[said] if said else [], lasting=[*parts]))
@@ -145,20 +124,12 @@ def test_what_lasts_stands_where_it_begins() -> None:
     ]
 
 
-def test_between_turns_a_prompt_grows_too() -> None:
-    """The block of a former message stays; where a history is cut the first message tells what held with it."""
-    history: list[AnyMessage] = [
-        lasting("One", "Today: Monday"),
-        AIMessage("Yes"),
-        lasting("Two", "Today: Monday", said="Ann writes this."),
-        AIMessage("Yes"),
-        lasting("Three", "Today: Tuesday"),
-    ]
-    prompts = [shape(in_order([ROLE, *history[:end]])) for end in (1, 3, 5)]
+def test_where_a_history_is_cut_the_first_message_tells_what_held_with_it() -> None:
+    """What was told at the beginning of the conversation still holds."""
+    cut: list[AnyMessage] = [lasting("Two", "Today: Monday", said="Ann writes this."), AIMessage("Yes")]
 
-    assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(prompts))
-    cut = shape(in_order([ROLE, *history[2:]]))
-    assert cut[1] == "human: <context>\nAnn writes this.\nToday: Monday\n</context>\n\nTwo"
+    first = shape(in_order([ROLE, *cut]))[1]
+    assert first == "human: <context>\nAnn writes this.\nToday: Monday\n</context>\n\nTwo"
 
 
 def test_every_call_has_an_id_that_every_provider_takes() -> None:

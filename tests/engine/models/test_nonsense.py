@@ -7,7 +7,7 @@ import pytest
 
 from app.process.logs import log_on_stderr
 from tests.support import odd_provider
-from tests.support.endpoint_talk import TEXT, answered, errors, talk, turn
+from tests.support.endpoint_talk import TEXT, answered, talk, turn
 from tests.support.odd_provider import HEAD, Provider, call
 from tests.support.scripted_assistant import said
 
@@ -61,16 +61,6 @@ async def test_nonsense_is_not_quoted(tmp_path: Path, capfd: pytest.CaptureFixtu
     printed = capfd.readouterr().err
     assert "broken reply" in printed
     assert "secret" not in printed
-
-
-async def test_lasting_nonsense_is_told(tmp_path: Path) -> None:
-    """After three requests the user is told that the model cannot answer now; the thread goes on."""
-    async with (
-        Provider.open(*[["null"]] * 3, odd_provider.words(TEXT)) as server,
-        talk(tmp_path, server.url) as assistant,
-    ):
-        assert errors(await turn(assistant, "hi")) == ["model_retry", "model_retry", "busy"]
-        assert said(await turn(assistant, "and now?")) == [TEXT]
 
 
 @pytest.mark.parametrize("answer", [HEAD, CHUNKED, SIZED], ids=["close", "chunked", "sized"])

@@ -1,29 +1,25 @@
 """Tool calls over HTTP: never run in halves, never lost, explained to the model when they are wrong."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from llmock.pytest_plugin import LLMock
-from llmock.scenarios import StreamFault, ToolFault
+from llmock.scenarios import StreamFault
 
-from agents.events import ToolEnd
 from tests.support import odd_provider
 from tests.support.endpoint_talk import (
     PLAN,
-    SPEAKER,
     STREAM,
     calls,
-    calm,
     errors,
     says,
     talk,
     tools,
     turn,
 )
-from tests.support.odd_provider import Chunk, Provider
+from tests.support.odd_provider import Provider
 from tests.support.scripted_assistant import said, todos
 
 pytestmark = pytest.mark.needs("planner")
@@ -52,37 +48,6 @@ async def test_a_tool_never_runs_with_half_its_arguments(mock: LLMock, tmp_path:
     mock.assert_resilient()
 
 
-@pytest.mark.parametrize(("times", "seen"), [(1, ["model_retry"]), (3, ["model_retry", "model_retry", "busy"])])
-async def test_arguments_that_are_not_json(mock: LLMock, tmp_path: Path, times: int, seen: list[str]) -> None:
-    """A call whose arguments are no JSON is asked for again, three times at most, and never run as it is."""
-    wish = calls("add_todos", items=["milk"])
-    mock.add(PLAN, says("What shall I put down?"))
-    async with talk(tmp_path, mock.base_url()) as assistant:
-        await turn(assistant, "something for the week")
-        mock.add(
-            ToolFault("malformed_arguments", times=times, match=SPEAKER), *[wish] * min(times + 1, 3), says("Noted.")
-        )
-        events = await turn(assistant, "put down milk")
-        assert errors(events) == seen
-        assert tools(events) == ([("add_todos", True)] if times == 1 else [])
-        calm(mock).add(says("Here again."))
-        assert said(await turn(assistant, "and now?")) == ["Here again."]
-        assert await todos(assistant) == (["milk"] if times == 1 else [])
-    mock.assert_resilient()
-
-
-@pytest.mark.parametrize("args", ['["milk"]', '"milk"', "null", "milk", '{"items": ["milk"'])
-async def test_arguments_that_are_no_object(tmp_path: Path, args: str) -> None:
-    """JSON that is no object is no better: the call is asked for again."""
-    plan, wish = odd_provider.call("plan_things", "{}", "a"), odd_provider.call("add_todos", '{"items": ["milk"]}', "b")
-    replies = [plan, odd_provider.call("add_todos", args, "b"), wish, odd_provider.words("Noted.")]
-    async with Provider.open(*replies) as server, talk(tmp_path, server.url) as assistant:
-        events = await turn(assistant, "put down milk")
-        assert errors(events) == ["model_retry"]
-        assert said(events) == ["Noted."]
-        assert await todos(assistant) == ["milk"]
-
-
 @pytest.mark.parametrize("call_id", [None, "call_0"])
 async def test_calls_without_ids_of_their_own(tmp_path: Path, call_id: str | None) -> None:
     """A server that gives no ids to tool calls, or all the same one, loses no work."""
@@ -97,22 +62,3 @@ async def test_calls_without_ids_of_their_own(tmp_path: Path, call_id: str | Non
         asked = [call["id"] for message in last for call in message.get("tool_calls", [])]
         assert asked == [message["tool_call_id"] for message in last if message["role"] == "tool"]
         assert len(set(asked)) == 2
-
-
-@pytest.mark.parametrize("ids", [("a", "b"), ("a", "a"), (None, None)])
-async def test_two_calls_in_one_reply(tmp_path: Path, ids: tuple[str | None, str | None]) -> None:
-    """Calls of one reply run side by side; both do their work and no number is given twice."""
-    both = [
-        {"index": place, "id": call_id, "type": "function", "function": {"name": "add_todos", "arguments": args}}
-        for place, (args, call_id) in enumerate(zip(('{"items": ["milk"]}', '{"items": ["bread"]}'), ids, strict=True))
-    ]
-    replies: list[Sequence[Chunk]] = [
-        odd_provider.call("plan_things", "{}"),
-        [odd_provider.delta(role="assistant", tool_calls=both), odd_provider.end("tool_calls")],
-        odd_provider.words("Noted."),
-    ]
-    async with Provider.open(*replies) as server, talk(tmp_path, server.url) as assistant:
-        events = await turn(assistant, "put down milk and bread")
-        results = [event.object for event in events if isinstance(event, ToolEnd)]
-        assert results[-1] == "1. milk\n2. bread"
-        assert await todos(assistant) == ["milk", "bread"]

@@ -68,6 +68,7 @@ async def test_a_refusal_may_come_in_mid_stream(event: str) -> None:
         (refused(404, {"error": {"message": "No endpoints found that support image input"}}), 2),
         (refused(500, {"error": {"message": "image input is not supported - hint: provide the mmproj"}}), 2),
         (refused(403, {"msg": "该模型不支持图片"}), 2),
+        (refused(400, {"error": {"message": "Invalid image."}}), 2),
         (HEAD + b'data: {"error": {"message": "vision is off"}}\n\n', 2),
         (HEAD + b'event: error\ndata: {"message": "no"}\n\n', 3),
     ],

@@ -8,7 +8,6 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langchain_core.messages.content import ImageContentBlock
 
 from agents.errors import ModelUnavailable
-from agents.events import Error, Event
 from agents.models.reply import Listener, reply
 from agents.sources.attachments import Contents
 from agents.state.message_notes import notes
@@ -117,20 +116,6 @@ async def test_a_picture_on_the_wire(sees: bool) -> None:
         return
     assert content[0] == {"type": "text", "text": "What is this?\n\nAnd?"}
     assert content[1]["image_url"]["url"] == f"data:image/png;base64,{SHOWN['base64']}"
-
-
-async def test_a_picture_that_a_server_refuses() -> None:
-    """It is asked again without: a broken picture, or a model that sees none after all, spoils no answer."""
-    message = HumanMessage("What is this?", additional_kwargs=notes(pictures=[SHOWN]))
-    events: list[Event] = []
-    async with Provider.open(refuse(400, {"message": "Invalid image."}), words("I cannot see it.")) as server:
-        model = replace(endpoint_model(server.url), images=True)
-        answer = await reply([model], [SystemMessage("You are kind."), message], [], Listener("x", events.append))
-    assert answer.text == "I cannot see it."
-    shown, blind = (body["messages"][-1]["content"] for body in server.bodies)
-    assert shown[1]["type"] == "image_url"
-    assert blind.endswith("a file that you cannot see (photo).\n</context>\n\nWhat is this?")
-    assert [event.code for event in events if isinstance(event, Error)] == ["model_retry"]
 
 
 async def test_a_server_that_refuses_all_is_asked_twice() -> None:

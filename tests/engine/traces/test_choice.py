@@ -67,15 +67,6 @@ async def test_who_backs_out_of_the_last_field_fills_in_nothing(chat: Chat, word
     assert "ask_address() = {" not in trace
 
 
-async def test_a_form_says_what_does_not_fit(chat: Chat) -> None:
-    """A refused value is asked for again, with the reason; the right ones are kept."""
-    chat.expects(supervisor=BEGIN, planner=[Call("ask_address"), "Fetched there."])
-    trace = await chat.says("Fetch it", '{"street": "Elm Street 5", "zip": "near"}', '{"street": "Elm St", "zip": 7}')
-
-    assert "breaker: That does not fit (zip: a whole number is needed, such as 12)" in trace
-    assert trace.endswith('planner.ask_address() = {"street":"Elm St","zip":7}\nplanner: Fetched there.')
-
-
 async def test_a_page_to_open_waits_until_the_user_is_back(chat: Chat) -> None:
     """A breaker gives an address; "done" goes on."""
     chat.expects(supervisor=BEGIN, planner=[Call("sign_in"), "Welcome."])

@@ -229,9 +229,9 @@ async def test_go_on_resumes_what_is_paused(chat: Chat, text: str, lang: str) ->
     assert (await chat.state())["dialog"] == "profile"
 
 
-@pytest.mark.parametrize(("text", "lang"), [("go on", "en")])
+@pytest.mark.parametrize(("text", "lang"), [("go on", "en"), ("keep going", "en"), ("продолжим", "ru")])
 async def test_go_on_leaves_what_is_done(chat: Chat, text: str, lang: str) -> None:
-    """If the active dialog has no open question, the paused one goes on with its own."""
+    """If the active dialog has no open question, the paused one goes on with its own; what was written stays."""
     chat.expects(supervisor=MEET, profile=["Which skills do you have?", "…"])
     await chat.says("and here is something about me", lang=lang)
     chat.expects(observer=["planner"], planner=[MILK, "Noted."])
@@ -239,6 +239,7 @@ async def test_go_on_leaves_what_is_done(chat: Chat, text: str, lang: str) -> No
     assert (await chat.state())["dialog"] == "planner"
     assert "go_on (free): switch -> profile" in await chat.says(text, lang=lang)
     assert (await chat.state())["dialog"] == "profile"
+    assert await todos(chat) == ["milk", "bread"]
     chat.script.queues.clear()
 
 

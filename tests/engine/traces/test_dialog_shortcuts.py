@@ -111,24 +111,6 @@ async def test_the_dialog_itself_keeps_its_own_wishes(chat: Chat) -> None:
     assert trace.endswith("user: fill in my profile\nprofile: Here we are.")
 
 
-@pytest.mark.needs("planner")
-async def test_no_go_on_gives_the_message_back_to_the_dialog(chat: Chat) -> None:
-    """Within a dialog it is taken back as any switch."""
-    chat.gate = lambda scene: Guess(0.5, "perhaps another subject")
-    chat.expects(
-        supervisor=[BEGIN], profile=["What is your day like?", "A planner, then."], planner=["What shall I put on it?"]
-    )
-    await chat.says("Hi, I have just joined", "make a to-do list")
-
-    assert told("""
-        user: No, go on
-        undo (free): switch -> profile
-        planner -> supervisor
-        supervisor -> profile
-        profile: A planner, then.
-    """) == await chat.says("No, go on")
-
-
 @pytest.mark.parametrize(
     ("wish", "no", "lang"),
     [

@@ -160,6 +160,18 @@ async def test_a_model_that_cannot_rewrite_leaves_it_to_the_rule(chat: Chat) -> 
     chat.script.queues.clear()
 
 
+@pytest.mark.parametrize(
+    ("text", "lang"),
+    [("How tall is Mount Everest?", "en"), ("Какая столица Франции?", "ru"), ('"* OR NEAR(', "en")],
+)
+async def test_nothing_found_is_said_honestly(chat: Chat, text: str, lang: str) -> None:
+    """A question that only shares small words with the pages is not answered by the next best section."""
+    chat.expects(supervisor=[Call("assistant_help", {"query": text}), "There you are."])
+    assert f"supervisor.assistant_help(query={text!r}) = {phrase('help_unknown', lang)}" in await chat.says(
+        text, lang=lang
+    )
+
+
 async def test_a_forced_question_reaches_a_person_only_at_the_end(chat: Chat) -> None:
     """A failed tool troubles a person when no other link knows, and once."""
     with_weather(chat)

@@ -1,8 +1,6 @@
 """Dialogs take over, go on, finish."""
 
 import pytest
-from langchain_core.messages import AIMessage
-from langgraph.graph import START, MessagesState, StateGraph
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.toolkit.speaker import Speakers
@@ -72,26 +70,3 @@ async def test_a_form_may_be_made_of_any_model(chat: Chat) -> None:
     form = (await chat.state())["talks"]["stay"]["form"]
     assert sorted(form.pop("wishes")) == ["a cot", "a desk"]
     assert form == {"leads": {"name": "Ann", "age": None}, "paid": 5, "others": [{"name": "Bob", "age": 7}]}
-
-
-@pytest.mark.needs("agent_graphs")
-async def test_an_agent_graph_can_be_a_dialog(chat: Chat) -> None:
-    """A compiled graph over `messages`, as `create_agent` makes it, answers in a dialog's place."""
-
-    async def answer(state: MessagesState) -> dict[str, list[AIMessage]]:
-        return {"messages": [AIMessage(f"echo: {state['messages'][-1].text}")]}
-
-    graph = StateGraph(MessagesState)
-    graph.add_node("answer", answer)
-    graph.add_edge(START, "answer")
-    dialog = Dialog(tool="hear_an_echo", description="Used for hearing an echo.", agent=graph.compile())
-    chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "echo": dialog.named("echo")})
-    chat.expects(supervisor=[Call("hear_an_echo", {"brief": "-"})], observer=["stay"])
-
-    assert told("""
-        user: Hello there
-        supervisor -> echo
-        echo: echo: Hello there
-        user: And how are you?
-        echo: echo: And how are you?
-    """) == await chat.says("Hello there", "And how are you?")

@@ -8,7 +8,7 @@ import pytest
 from agents.conversation.gate import Guess
 from agents.events import Message, Observed
 from agents.models import Model, Models
-from app.testing import Chat, told
+from app.testing import Chat
 from app.testing.script import Call, ScriptModel
 
 pytestmark = pytest.mark.needs("profile")
@@ -28,23 +28,6 @@ async def test_a_reached_goal_ends_the_dialog(chat: Chat) -> None:
 
     assert trace.endswith("profile: Now I know you.\nfinished (observer): finished\nprofile -> supervisor")
     assert (await chat.state())["is_active"]
-
-
-async def test_the_end_seen_beforehand_is_the_supervisors_to_answer(chat: Chat) -> None:
-    """When nothing was asked, the observers vote before the dialog answers, and its draft is dropped."""
-    chat.expects(
-        supervisor=[BEGIN, "See you, Ann."],
-        profile=["Tell me what you do.", "Wait!"],
-        observer=["yes", "yes"],
-    )
-    await chat.says("Hi")
-
-    assert told("""
-        user: All done
-        finished (observer): finished
-        profile -> supervisor
-        supervisor: See you, Ann.
-    """) == await chat.says("All done")
 
 
 async def test_post_checks_do_not_delay_the_answer(chat: Chat) -> None:

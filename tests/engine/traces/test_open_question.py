@@ -6,7 +6,7 @@ from unittest.mock import patch
 import pytest
 from langgraph.types import Command
 
-from agents.events import Interrupt, TurnEnd, trace
+from agents.events import trace
 from agents.state.history import dangling
 from agents.toolkit.context import Context
 from agents.toolkit.questions import CHOICE
@@ -18,7 +18,7 @@ from app.testing import Chat, told
 from app.testing.script import Call, Line
 from prompts import phrase, prompt
 from tests.support.changed_speakers import changed
-from tests.support.shop_tools import ASKED, BEGIN, HAT, ask_address
+from tests.support.shop_tools import ASKED, BEGIN, ask_address
 
 pytestmark = [pytest.mark.usefixtures("shop"), pytest.mark.needs("planner")]
 
@@ -27,21 +27,6 @@ async def taps(chat: Chat, text: str, id: str) -> str:
     """Let the user tap a button; return the trace."""
     async with chat.assistant() as assistant:
         return trace([event async for event in assistant.play(Turn(thread="ann", text=text, id=id, source=CHOICE))])
-
-
-async def test_while_a_choice_is_open_the_thread_says_so(chat: Chat) -> None:
-    """The state names what is waited for, and the turn ends waiting."""
-    chat.expects(supervisor=BEGIN, planner=[Call("choose_order")])
-    await chat.says("I want to return something")
-
-    [pending] = (await chat.state())["pending"]
-    assert (pending["kind"], pending["prompt"], pending["options"][1]["label"]) == (
-        "selector",
-        "Which order?",
-        "Red hat",
-    )
-    assert [event.waiting for event in chat.events if isinstance(event, TurnEnd)] == [True]
-    assert [event.options[1]["id"] for event in chat.events if isinstance(event, Interrupt)] == [HAT]
 
 
 async def test_a_switch_abandons_a_choice(chat: Chat) -> None:

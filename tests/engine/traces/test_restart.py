@@ -3,8 +3,7 @@
 import pytest
 
 from agents.state import SUPERVISOR
-from app.assistant import Turn
-from app.testing import Chat, told
+from app.testing import Chat
 from app.testing.script import Call
 from tests.support.user_words import user_words
 
@@ -25,35 +24,6 @@ async def test_nothing_from_the_user_lets_whoever_speaks_go_on(chat: Chat) -> No
     await chat.says("Hi")
 
     assert await chat.says(None) == "user says nothing\nprofile: Still there?"
-
-
-async def test_a_restart_continues_the_same_dialog(chat: Chat) -> None:
-    """`is_active` and the dialog are in the checkpoint; a fresh process goes on in mid-dialog."""
-    chat.expects(
-        supervisor=[Call("get_acquainted", {"brief": "-"})],
-        profile=["What do you do?", Call("fill_form", {"experience": "nurse"}), "What are you good at?"],
-    )
-    await chat.says("Hi")
-    state = await chat.state()
-    assert (state["is_active"], state["dialog"]) == (False, "profile")
-
-    assert told("""
-        user: A nurse
-        profile.fill_form(experience='nurse') = Filled: experience. Missing: skills, interests, work.
-        profile: What are you good at?
-    """) == await chat.says("A nurse")
-
-
-async def test_a_message_is_answered_once(chat: Chat) -> None:
-    """The same message id again repeats the outcome without asking any model."""
-    chat.expects(supervisor=["Hello."])
-    async with chat.assistant() as assistant:
-        first = [str(event) async for event in assistant.play(Turn(thread="ann", id="m1", text="Hi"))]
-    async with chat.assistant() as assistant:
-        second = [str(event) async for event in assistant.play(Turn(thread="ann", id="m1", text="Hi"))]
-
-    assert [line for line in first if line.startswith(("user", "supervisor: "))] == second[:2]
-    assert (await chat.state())["turn"] == 1
 
 
 async def test_a_state_that_was_lost_is_rebuilt_from_the_transcript(chat: Chat) -> None:

@@ -33,18 +33,6 @@ async def test_words_stand_below_the_view(chat: Chat) -> None:
     assert (await chat.messages("planner"))[-1].text == "You have three orders."
 
 
-async def test_an_empty_list_is_a_result(chat: Chat) -> None:
-    """The model reads `[]`, and says itself that there is nothing."""
-    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"name": "boat"}), "No boats."])
-
-    assert told("""
-        user: Did I order a boat?
-        supervisor -> planner
-        planner.find_orders(name='boat') = []
-        planner: No boats.
-    """) == await chat.says("Did I order a boat?")
-
-
 async def test_numbers_stay_the_same_in_a_thread(chat: Chat) -> None:
     """An identifier has one number in a thread, in later turns and in another process, too."""
     chat.expects(

@@ -48,15 +48,6 @@ async def test_an_offer_of_help_is_no_open_question(chat: Chat) -> None:
     assert trace.endswith("supervisor: It is ten.\nsupervisor: Shall we go on with your profile?")
 
 
-@pytest.mark.sqlite
-@pytest.mark.parametrize("text", ["go on", "Continue", "keep going"])
-async def test_a_bare_continue_takes_up_the_offer(chat: Chat, text: str) -> None:
-    """It says yes to what is on offer."""
-    await interrupted(chat, "ask")
-    assert (await chat.says(text)).endswith("What are you good at?")
-    assert (await chat.state())["dialog"] == "profile"
-
-
 async def test_ask_takes_no_for_an_answer(chat: Chat) -> None:
     """No lets the dialog go; it is not offered again."""
     await interrupted(chat, "ask")

@@ -147,10 +147,14 @@ async def test_a_view_that_is_the_answer_stands_in_place_of_words(chat: Chat) ->
     assert "Here you are" not in "".join(message.text for message in chat.script.asked[-1].messages)
 
 
-async def test_words_about_another_call_are_shown_beside_such_a_view(chat: Chat) -> None:
-    """Only where nothing else was asked for may a view stand in place of words."""
-    calls: list[Line] = [[Call("hand_out"), Call("weigh", {"thing": "hat"})], "It weighs a pound."]
-    chat.expects(supervisor=BEGIN, planner=calls)
+@pytest.mark.parametrize(
+    "calls",
+    [[[Call("hand_out"), Call("weigh", {"thing": "hat"})]], [Call("hand_out"), Call("weigh", {"thing": "hat"})]],
+    ids=["side by side", "one after the other"],
+)
+async def test_words_about_another_call_are_shown_beside_such_a_view(chat: Chat, calls: list[Line]) -> None:
+    """Only where nothing else was asked for may a view stand in place of words; the card that was promised stays."""
+    chat.expects(supervisor=BEGIN, planner=[*calls, "It weighs a pound."])
     await chat.says("the prices, and what does it weigh?")
     assert screen(chat) == ["hat 1\ncoat 2", "It weighs a pound."]
 
@@ -169,13 +173,6 @@ async def test_silence_after_a_result_that_nobody_saw_is_broken(chat: Chat) -> N
     chat.expects(supervisor=BEGIN, planner=calls)
     await chat.says("book a hat; what does it weigh?")
     assert screen(chat)[1:] == ["A pound."]
-
-
-async def test_a_promised_view_outlives_further_calls(chat: Chat) -> None:
-    """A model that was told that the user sees a card is right, whatever it calls next; its words stand below."""
-    chat.expects(supervisor=BEGIN, planner=[Call("hand_out"), Call("weigh", {"thing": "hat"}), "It weighs a pound."])
-    await chat.says("the prices, and what does a hat weigh?")
-    assert screen(chat) == ["hat 1\ncoat 2", "It weighs a pound."]
 
 
 async def test_what_was_done_is_shown_where_the_model_fails(chat: Chat) -> None:

@@ -197,11 +197,14 @@ async def test_undo_takes_back_message_by_message(chat: Chat) -> None:
 @pytest.mark.sqlite
 @pytest.mark.parametrize(("text", "lang"), [
     ("Undo!", "en"),
+    ("No, undo that!", "en"),
     ("I didn't want that", "en"),
-("отмени", "ru"),
+    ("отмени", "ru"),
+    ("нет, верни обратно", "ru"),
+    ("不，撤销", "zh"),
 ])  # fmt: skip
 async def test_undo_has_many_words(chat: Chat, text: str, lang: str) -> None:
-    """In both languages, without a model."""
+    """In each language, without a model; a no before them is no part of it."""
     await noted(chat, MILK, lang=lang)
     asked = len(chat.script.asked)
     assert phrase("undo_gone", lang, items="1. milk; 2. bread") in await undone(chat, text, lang=lang)
@@ -336,23 +339,6 @@ async def test_undo_after_a_switch_that_wrote_means_the_write(chat: Chat) -> Non
     assert (await belongings(chat))["items"] == {}
 
 
-@pytest.mark.sqlite
-@pytest.mark.parametrize("text", ["keep going", "продолжим"])
-async def test_a_bare_continue_takes_nothing_back(chat: Chat, text: str) -> None:
-    """It goes on with the open question; later writes stay."""
-    lang = "ru" if text[0] == "п" else "en"
-    chat.expects(
-        supervisor=MEET,
-        profile=["What do you like?", "…"],
-        observer=["planner"],
-        planner=[MILK, "Noted."],
-    )
-    await chat.says("let us get acquainted", lang=lang)
-    await chat.says("please put fresh milk and warm bread on my list", lang=lang)
-    assert "What do you like?" in await undone(chat, text, lang=lang)
-    assert (await belongings(chat))["items"]
-
-
 async def test_what_an_observer_remembered(chat: Chat) -> None:
     """The goal that was noted beside the profile goes with what the same message wrote down."""
     intent = '{"intent": "work as a nurse"}'
@@ -419,15 +405,3 @@ async def test_what_cannot_be_taken_back_is_said(chat: Chat) -> None:
     assert "confirm: shout (text: “hey”)? [yes | no]" in await chat.says("shout something loud over the fence")
     await chat.says("yes")
     assert "shout (text: “hey”): this cannot be taken back." in await undone(chat)
-
-
-@pytest.mark.needs("planner")
-@pytest.mark.sqlite
-@pytest.mark.parametrize("text", ["No, undo that!", "нет, верни обратно", "不，撤销"])
-async def test_a_no_before_an_undo_is_no_part_of_it(chat: Chat, text: str) -> None:
-    """It is obeyed without a model, like the undo alone."""
-    chat.expects(supervisor=[Call("plan_things")], planner=[Call("add_todos", {"items": ["milk"]}), "Noted."])
-    await chat.says("note milk")
-
-    assert (await chat.says(text)).endswith(": 1. milk.")
-    assert chat.script.left() == {}

@@ -7,15 +7,13 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.tools import tool
 
-from agents.conversation.gate import LOW, trained_gate
-from agents.conversation.scene import scene_of
+from agents.conversation.gate import trained_gate
 from agents.events import Error, Message, ModelEnd, ModelStart
 from agents.models import Models
-from agents.state import SUPERVISOR, State
+from agents.state import SUPERVISOR
 from agents.state.limits import Limits
 from agents.toolkit import traits
 from agents.toolkit.context import TurnUsage
-from app.assistant import Turn
 from app.testing import Chat, told
 from app.testing.script import Call, Line, Script
 from prompts import phrase
@@ -346,63 +344,3 @@ def test_a_turn_costs_so_many_tokens(most: int, left: int) -> None:
         ModelEnd(speaker="planner", model="m", input_tokens=60, output_tokens=40, cached_tokens=50, ms=1, ok=True)
     )
     assert spent.leaves(Limits(turn_tokens=most)) == left
-
-
-ANSWERS = {
-    "en": [
-        ("How much work experience do you have?", "ten years or so"),
-        ("How would you like to work: full time or part time?", "part time would be best"),
-        ("What do you do, and what experience do you have?", "I'm a nurse"),
-        ("How much experience do you have?", "not much, I just finished school"),
-        ("Do you work full time?", "No, only on weekends"),
-    ],
-    "ru": [
-        ("Какой у вас опыт работы?", "лет десять примерно"),
-        ("Как вы хотите работать: полный день или неполный?", "лучше неполный день"),
-        ("Какой у вас опыт работы?", "небольшой, только закончил школу"),
-        ("Вы работаете полный день?", "Нет, только по выходным"),
-    ],
-}
-
-
-WISHES = {
-    "en": [
-        ("Would you like to go on?", "No, thanks I would like to reserve a car there"),
-        ("Is that right?", "Nope... I want to look for a diner"),
-        ("Which skills do you have?", "No, not right now. Get me a salon booking"),
-        ("Which skills do you have?", "no, remind me of the dentist instead"),
-    ],
-    "ru": [
-        ("Продолжим?", "Нет, спасибо, лучше забронируй столик"),
-        ("Что вы умеете?", "не сейчас, найди мне парикмахера"),
-    ],
-}
-
-
-async def guesses(chat: Chat, lang: str, pairs: Sequence[tuple[str, str]]) -> dict[str, float]:
-    """Return for each answer to a question how likely the shipped gate holds it that it leaves the profile."""
-    chat.expects(supervisor=[ACQUAINT] * len(pairs), profile=[question for question, _ in pairs])
-    guessed = dict[str, float]()
-    async with chat.assistant() as assistant:
-        for _, answer in pairs:
-            async for _ in assistant.play(Turn(thread=answer, text="Hi", lang=lang)):
-                pass
-            values = (await assistant.graph.aget_state({"configurable": {"thread_id": answer}})).values
-            heard = {"id": "m", "text": answer, "source": "message"}
-            state: State = {**values, "heard": heard, "lang": lang}  # type: ignore[typeddict-item]
-            guessed[answer] = trained_gate()(scene_of(chat.speakers["profile"], state, chat.speakers)).leaves
-    return guessed
-
-
-@pytest.mark.parametrize("lang", ANSWERS)
-async def test_a_plain_answer_to_a_form_is_spared_the_observer(chat: Chat, lang: str) -> None:
-    """All of them, in each language."""
-    guessed = await guesses(chat, lang, ANSWERS[lang])
-    assert {answer: guess for answer, guess in guessed.items() if guess >= LOW} == {}
-
-
-@pytest.mark.parametrize("lang", WISHES)
-async def test_a_refusal_with_a_wish_reaches_an_observer(chat: Chat, lang: str) -> None:
-    """A bare no is an answer; the words beside a no may be for another speaker."""
-    guessed = await guesses(chat, lang, WISHES[lang])
-    assert {answer: guess for answer, guess in guessed.items() if guess < LOW} == {}

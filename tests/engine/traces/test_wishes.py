@@ -57,23 +57,6 @@ async def test_a_tool_beside_a_dialog_is_answered_first(chat: Chat) -> None:
     assert trace.endswith("supervisor: That is what I can do.\nsupervisor -> planner\nplanner: Milk is on the list.")
 
 
-async def test_a_dialog_passes_on_what_is_not_its_own(chat: Chat) -> None:
-    """A dialog does its part and hands the rest back; the supervisor answers in the same turn."""
-    chat.expects(
-        supervisor=[PLAN, "It is ten."],
-        planner=[["Milk is on the list.", Call("hand_back", {"wish": "what time is it?"})]],
-    )
-
-    assert told("""
-        user: Put milk on my list and tell me the time
-        supervisor -> planner
-        planner: Milk is on the list.
-        planner (dialog): supervisor
-        planner -> supervisor
-        supervisor: It is ten.
-    """) == await chat.says("Put milk on my list and tell me the time")
-
-
 async def left(chat: Chat, **lines: list[Line]) -> str:
     """Queue a wish, and change the subject before its turn has come."""
     supervisor = [[MEET, PLAN], "It is a lovely day.", *lines.pop("supervisor", [])]

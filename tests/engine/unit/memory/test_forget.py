@@ -78,11 +78,12 @@ class TestForget:
         assert count(path, "checkpoints") == count(path, "writes") == 0
 
     async def test_a_thread_of_another_server_is_forgotten_too(self, memory: Memory) -> None:
-        """Notes and done writes of a thread that is kept elsewhere are traces by themselves."""
+        """Notes and done writes of a thread that is kept elsewhere are traces by themselves; others' notes stay."""
 
         async def write() -> str:
             return "done"
 
+        await memory.notes.add("here", "Why?", "c", "here", 20)
         record = Write(key="k", thread="there", user="there", message="m", reply="m 1", lasts=60)
         for leave in (
             memory.ledger.once(record, write, ready=at_once),
@@ -91,7 +92,7 @@ class TestForget:
             await leave
             assert await memory.forget("there") is True
             assert await memory.forget("there") is False
-        assert await memory.notes.all() == []
+        assert [note.thread for note in await memory.notes.all()] == ["here"]
 
     async def test_a_running_turn_is_waited_for(self, memory: Memory) -> None:
         """A turn's writes at its end are deleted with the rest."""

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from agents.memory.locks import ThreadLocks
-from tests.support.simulated_time import rounds
 
 HOLDER = """
 import asyncio, sys
@@ -52,21 +51,6 @@ async def is_free(holder: ThreadLocks, thread: str, seconds: float = 60) -> bool
             return True
     except TimeoutError:
         return False
-
-
-async def test_turns_of_a_thread_never_overlap_and_keep_their_order(tmp_path: Path) -> None:
-    """Turns of one thread run one after another, in the order they came."""
-    holder = ThreadLocks(tmp_path / "x.db")
-    said: list[str] = []
-
-    async def turn(name: str) -> None:
-        async with holder.hold("t"):
-            said.append(f"{name}(")
-            await rounds(3)
-            said.append(f"{name})")
-
-    await asyncio.gather(*(turn(name) for name in "abcde"))
-    assert "".join(said) == "a(a)b(b)c(c)d(d)e(e)"
 
 
 async def test_two_openings_of_one_file_share_the_locks(tmp_path: Path) -> None:

@@ -11,13 +11,12 @@ import pytest
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.base import id as ids
 from langgraph.graph import START, StateGraph
-from langgraph.types import Command
 
 from agents.errors import BrokenState
 from agents.memory import Memory
 from agents.memory.checkpointer import Saver
 from tests.support.simulated_time import rounds
-from tests.support.tiny_graph import THREAD, Words, count, graph, letter, open_saver, say, words
+from tests.support.tiny_graph import THREAD, Words, count, letter, open_saver, say, words
 
 
 class TestSaver:
@@ -36,16 +35,6 @@ class TestSaver:
                 await say(second, "two")
         await say(memory.saver, "three")
         assert await words(memory.saver) == ["one", "ONE", "two", "TWO", "three", "THREE"]
-
-    async def test_a_waiting_thread_keeps_what_it_needs(self, memory: Memory) -> None:
-        """A thread that waits for an answer keeps its pending writes and can be answered."""
-        await say(memory.saver, "one")
-        await say(memory.saver, "ask")
-        assert [channel for _, channel, _ in (await newest(memory.saver)).pending_writes or []] == ["__interrupt__"]
-        await graph(memory.saver).ainvoke(Command(resume="fine"), THREAD, durability="sync")
-        assert await words(memory.saver) == ["one", "ONE", "ask", "fine"]
-        await say(memory.saver, "two")
-        assert await words(memory.saver) == ["one", "ONE", "ask", "fine", "two", "TWO"]
 
     @pytest.mark.parametrize("kind", ["msgpack", "json", "pickle"])
     async def test_a_forged_row_runs_no_code(

@@ -1,7 +1,6 @@
 """The inbox and the transcript: each message once, in order."""
 
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,33 +8,11 @@ import pytest
 from agents.errors import UsageError
 from agents.memory import Memory
 from agents.memory.inbox import InboxEntry, TranscriptLine, storable
-from tests.support.tiny_graph import count, letter, reply
+from tests.support.tiny_graph import letter, reply
 
 
 class TestTranscript:
     """Inbox and transcript."""
-
-    async def test_a_message_is_accepted_once(self, path: Path, memory: Memory) -> None:
-        """The same message again changes nothing and returns what is known of it."""
-        assert await memory.transcript.accept(letter()) == letter()
-        await memory.transcript.close(letter(), "done", 3, [reply("hi")])
-        again = await memory.transcript.accept(letter())
-        assert (again.status, again.turn, again.text) == ("done", 3, "hello")
-        assert again == await memory.transcript.entry("t", "m1")
-        assert count(path, "inbox") == 1
-
-    @pytest.mark.parametrize(("first", "second"), [("hello", "bye"), ("hello", None), (None, "hello")])
-    async def test_an_id_with_another_text_is_refused(
-        self, memory: Memory, first: str | None, second: str | None
-    ) -> None:
-        """An id stands for one text, before and after it was answered."""
-        await memory.transcript.accept(letter(text=first))
-        with pytest.raises(UsageError, match="another text"):
-            await memory.transcript.accept(letter(text=second))
-        await memory.transcript.close(letter(text=first), "done", 1, [reply("hi")])
-        with pytest.raises(UsageError, match="another text"):
-            await memory.transcript.accept(letter(text=second))
-        await memory.transcript.accept(letter(text=second, thread="another"))
 
     async def test_closing_twice_writes_once(self, memory: Memory) -> None:
         """Equal replies of one message are kept apart, but a second close adds none."""
@@ -44,18 +21,6 @@ class TestTranscript:
             await memory.transcript.close(letter(), "done", 1, [reply("ok"), reply("ok"), reply("bye")])
         lines = await memory.transcript.lines("t")
         assert [line.text for line in lines] == ["hello", "ok", "ok", "bye"]
-
-    async def test_failed_then_done(self, memory: Memory) -> None:
-        """The user's line stands once; the apology and the later answer both stand."""
-        await memory.transcript.accept(letter())
-        await memory.transcript.close(letter(), "failed", 1, [reply("Sorry.", source="llm failure")])
-        assert await memory.transcript.open_entries("t") == []
-        await memory.transcript.close(letter(), "done", 2, [reply("Here you are.")])
-        rows = [(line.role, line.text, line.turn) for line in await memory.transcript.lines("t")]
-        assert rows == [("user", "hello", 1), ("assistant", "Sorry.", 1), ("assistant", "Here you are.", 2)]
-        last = await memory.transcript.last("t")
-        assert last is not None
-        assert (last.status, last.turn) == ("done", 2)
 
     async def test_records_end_with_what_is_not_answered(self, memory: Memory) -> None:
         """The record of a message that is being answered stands behind those of the turns before it."""
@@ -69,25 +34,6 @@ class TestTranscript:
             ("m3", "m3", None),
         ]
 
-    async def test_lines_say_who_when_and_how(self, memory: Memory) -> None:
-        """Metadata comes back as it was; the user's line names the source and the time of receipt."""
-        before = time.time_ns() // 1_000_000
-        await memory.transcript.accept(letter())
-        cut_off = reply("Once upon", interrupted=True, interrupt_timestamp=7, original="Once upon a time")
-        await memory.transcript.close(letter(), "interrupted", 1, [cut_off])
-        heard, said = await memory.transcript.lines("t")
-        assert (heard.role, heard.speaker, heard.metadata) == ("user", "u", {"source": "message"})
-        assert before <= heard.at_ms <= time.time_ns() // 1_000_000
-        assert said == TranscriptLine("assistant", "supervisor", "Once upon", 1, "m1", 5, cut_off.metadata)
-
-    async def test_speaking_unasked_has_no_user_line(self, memory: Memory) -> None:
-        """A message without text leaves only what the assistant said."""
-        await memory.transcript.accept(letter(text=None))
-        await memory.transcript.close(letter(text=None), "done", 1, [reply("Good morning")])
-        await memory.transcript.close(letter(text=None), "done", 1, [reply("Good morning")])
-        assert [line.text for line in await memory.transcript.lines("t", message_id="m1")] == ["Good morning"]
-        assert await memory.transcript.entry("t", "m1") == InboxEntry("t", "m1", "u", None, "message", "done", 1)
-
     async def test_lines_can_be_narrowed(self, memory: Memory) -> None:
         """One message's lines, or the last few, always oldest first."""
         for number in range(1, 4):
@@ -99,16 +45,6 @@ class TestTranscript:
         assert [line.text for line in await memory.transcript.lines("t", message_id="m1")] == ["q1", "a1", "late"]
         assert await memory.transcript.lines("t", message_id="m9") == []
         assert await memory.transcript.lines("nowhere") == []
-
-    async def test_open_letters_are_oldest_first(self, memory: Memory) -> None:
-        """Open messages are found again in the order of receipt."""
-        for number in ("2", "1", "3"):
-            await memory.transcript.accept(letter(number))
-        await memory.transcript.close(letter("1"), "failed", 1, [])
-        assert [item.message_id for item in await memory.transcript.open_entries("t")] == ["2", "3"]
-        last = await memory.transcript.last("t")
-        assert last is not None
-        assert last.message_id == "3"
 
     async def test_an_unknown_message_cannot_be_closed(self, memory: Memory) -> None:
         """Closing what was never accepted is an error and writes nothing."""
@@ -169,14 +105,3 @@ class TestTranscript:
         assert await pages(words="zebras", most_read=2) == [["t0", "t4"], ["t2"], []]
         assert await pages(words="T3") == [["t3"]]
         assert await pages(words="lions", user="bob") == [[]]
-
-    async def test_who_wrote_where(self, memory: Memory) -> None:
-        """The users of a thread and the threads of a user; deleted ones count no longer."""
-        await memory.transcript.accept(letter("m1", user="u"))
-        await memory.transcript.accept(letter("m2", user="v"))
-        await memory.transcript.accept(letter("m1", thread="second", user="v"))
-        assert await memory.transcript.users_of("t") == {"u", "v"}
-        assert await memory.transcript.threads_of("v") == {"t", "second"}
-        await memory.transcript.erase("t")
-        assert await memory.transcript.users_of("t") == set()
-        assert await memory.transcript.last("t") is None

@@ -9,10 +9,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from langchain_core.tools import tool
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from agents.toolkit.questions.field_values import fitting
-from agents.toolkit.questions.form import missing
 from agents.toolkit.result import Answer, request
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import traits
@@ -207,19 +206,3 @@ async def test_the_form_of_a_dialog(chat: Chat) -> None:
         planner: Noted.
     """) == await chat.says("A room for the 31st of May, please")
     assert (await chat.state())["forms"]["planner"] == {"day": "2090-05-31", "room": "double"}
-
-
-def test_a_default_means_the_same_in_both_kinds_of_forms() -> None:
-    """A field is asked for if it has no default, or an empty one; another default holds."""
-
-    class Both(BaseModel):
-        """Required, empty and other defaults."""
-
-        name: str
-        day: date | None = None
-        tags: list[str] = Field(default_factory=list)
-        people: int = 2
-        urgent: bool = False
-
-    assert missing(Both, {}) == ["name", "day", "tags"]
-    assert missing(Both, {"name": "Ann", "day": "2026-05-01"}) == ["tags"]

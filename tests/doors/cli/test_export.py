@@ -1,14 +1,10 @@
 """Exports to be read and processed, and the records behind them."""
 
-import json
 import re
-import sqlite3
-from contextlib import closing
 
 import pytest
 
 from agents.errors import UsageError
-from agents.memory.packing import inflated
 from app.assistant.recording import LARGEST_RECORD
 from app.testing import Chat
 from app.testing.script import Call
@@ -24,21 +20,6 @@ async def test_the_record_has_an_end(chat: Chat, monkeypatch: pytest.MonkeyPatch
     await chat.says("Tell me a lot", "And do a lot", "Once more")
 
     assert [turn.status for turn in await turns(chat)] == ["done", "large", ""]
-
-
-async def test_a_record_is_forgotten_with_its_thread(chat: Chat) -> None:
-    """Nothing of the record stays in the database's files."""
-    chat.expects(supervisor=[Call("abilities", {"pomegranate": 1}), "Done."])
-    await chat.says("Do it")
-    with closing(sqlite3.connect(chat.path)) as database:
-        ((packed,),) = database.execute("SELECT packed FROM records").fetchall()
-    assert "pomegranate" in inflated(packed).decode()
-    assert packed[-32:] in chat.path.read_bytes()
-    async with chat.assistant() as assistant:
-        assert await assistant.forgetting.thread("ann")
-        assert await assistant.records("ann") == []
-
-    assert packed[-32:] not in b"".join(file.read_bytes() for file in chat.path.parent.iterdir())
 
 
 async def test_the_events_of_a_record_stay_inside(chat: Chat) -> None:
@@ -60,24 +41,6 @@ async def test_a_conversation_can_be_read(chat: Chat, capsys: Captured) -> None:
     assert re.match(r"# Conversation “ann”\n\n\*\*you\*\* · \d{4}-\d\d-\d\d \d\d:\d\d\n\n> Hi\n\n\*\*profile\*\*", out)
     assert "\n\n> What\n> do you do?\n\n" in out
     assert out.endswith("> I see.\n\n## Forms\n\n### profile\n\n- skills: a, b\n")
-
-
-async def test_a_conversation_can_be_processed(chat: Chat, capsys: Captured) -> None:
-    """JSON counts turns from 0, times in ms, and tells where each text came from."""
-    chat.expects(supervisor=["Hello.", "I see."])
-    await chat.says(None, "A nurse")
-
-    await exported(chat, form="json")
-
-    memory = json.loads(capsys.readouterr().out)
-    contents = memory["contents"]
-    assert [(content["role"], content["content"], content["turn_id"]) for content in contents] == [
-        ("assistant", "Hello.", 0),
-        ("user", "A nurse", 1),
-        ("assistant", "I see.", 1),
-    ]
-    assert [content["metadata"]["source"] for content in contents] == ["greeting", "message", "llm"]
-    assert all(content["timestamp"] > 1_700_000_000_000 for content in contents)
 
 
 async def test_an_unknown_thread_cannot_be_exported(chat: Chat) -> None:

@@ -70,12 +70,11 @@ def test_check_tells_faults(
 
 
 @pytest.mark.needs("standin")
-def test_check_reads_the_database(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured) -> None:
+def test_check_reads_the_database(home: Path, capsys: Captured) -> None:
     """A file that was cut short, or that a newer version has made, is a fault, and stays as it was."""
-    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path / 'd.db'}")
     assert command_line.main(["ask", "hello", "--thread", "t"]) == 0
     assert command_line.main(["check", "--json"]) == 0
-    file = tmp_path / "d.db"
+    file = home / "try.db"
     whole = file.read_bytes()
     for share in (0.3, 0.7, 0.95):
         file.write_bytes(whole[: int(len(whole) * share)])
@@ -160,11 +159,11 @@ def test_a_plugin_that_is_off_has_no_commands(
     assert "No such option: --readable" in capsys.readouterr().err
 
 
-def said_here(path: Path, *turns: tuple[str, str]) -> None:
-    """Let users say something in threads of a database."""
+def said_in(home: Path, *turns: tuple[str, str]) -> None:
+    """Let users say something in threads of the database there."""
 
     async def play() -> None:
-        async with stage_of(path, Echo().models(ROLES)) as assistant:
+        async with stage_of(home / "try.db", Echo().models(ROLES)) as assistant:
             for thread, user in turns:
                 await assistant.memory.store.aput(namespace_of(user, "facts"), "kept", {"of": user})
                 [_ async for _ in assistant.play(Turn(thread=thread, text=f"{user} was here", user=user))]
@@ -172,13 +171,9 @@ def said_here(path: Path, *turns: tuple[str, str]) -> None:
     asyncio.run(play())
 
 
-def test_a_page_of_a_search_leads_to_the_next_one(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
-) -> None:
+def test_a_page_of_a_search_leads_to_the_next_one(home: Path, capsys: Captured) -> None:
     """The command that `threads` names for the next page looks for the same words of the same user."""
-    path = tmp_path / "dialogs.db"
-    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{path}")
-    said_here(path, ("first", "ann"), ("between", "bob"), ("second", "ann"))
+    said_in(home, ("first", "ann"), ("between", "bob"), ("second", "ann"))
     assert command_line.main(["threads", "--user", "ann", "--words", "was here", "--limit", "1"]) == 0
     page = capsys.readouterr().out
     assert "second" in page
@@ -201,37 +196,26 @@ def test_a_page_of_a_search_leads_to_the_next_one(
     ],
 )
 def test_forget_deletes_what_it_says(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    capsys: Captured,
-    arguments: list[str],
-    threads: set[str],
-    people: set[str],
-    told: str,
+    home: Path, capsys: Captured, arguments: list[str], threads: set[str], people: set[str], told: str
 ) -> None:
     """A thread, a person's part of one, a person: no more and no less, and what is kept is said."""
-    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/dialogs.db")
-    monkeypatch.setenv("APP_LANG", "en")
-    said_here(tmp_path / "dialogs.db", ("own", "ann"), ("shared", "ann"), ("shared", "bob"), ("bob", "bob"))
+    said_in(home, ("own", "ann"), ("shared", "ann"), ("shared", "bob"), ("bob", "bob"))
     command_line.main(["forget", *arguments])
     captured = capsys.readouterr()
     assert told in captured.out + captured.err
     assert command_line.main(["threads", "--json"]) == 0
     assert {info["thread"] for info in json.loads(capsys.readouterr().out)} == threads
-    with sqlite3.connect(tmp_path / "dialogs.db") as connection:
+    with sqlite3.connect(home / "try.db") as connection:
         kept = {prefix.split(".")[1] for (prefix,) in connection.execute("SELECT prefix FROM store")}
     assert kept == people
 
 
 @pytest.mark.needs("standin")
-def test_what_a_plugin_fails_to_delete_is_said(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
-) -> None:
+def test_what_a_plugin_fails_to_delete_is_said(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     """All else is deleted, and nobody reads that all is forgotten, at the first time and at the next one."""
-    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/dialogs.db")
-    said_here(tmp_path / "dialogs.db", ("own", "ann"))
-    monkeypatch.setenv("EXTENSIONS", str(tmp_path / "own"))
-    plugin = tmp_path / "own" / "plugins" / "stuck.py"
+    said_in(home, ("own", "ann"))
+    monkeypatch.setenv("EXTENSIONS", str(home / "own"))
+    plugin = home / "own" / "plugins" / "stuck.py"
     plugin.parent.mkdir(parents=True)
     plugin.write_text(
         "from agents.plugin import Plugin\n\nasync def forget(*_):\n    raise OSError\n\nplugin = Plugin(forget=forget)"
@@ -247,12 +231,10 @@ def test_what_a_plugin_fails_to_delete_is_said(
 
 @pytest.mark.needs("usage", "standin")
 def test_what_a_deletion_would_leave_is_said_before(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     """Without the plug-in of some rows nothing is deleted, and nobody reads that all is forgotten."""
-    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/dialogs.db")
-    monkeypatch.setenv("LLM_MODEL", "local:rules")
-    said_here(tmp_path / "dialogs.db", ("own", "ann"))
+    said_in(home, ("own", "ann"))
     monkeypatch.setenv("PLUGINS", "standin")
     assert command_line.main(["forget", "--user", "ann", "--yes"]) == 2
     captured = capsys.readouterr()
@@ -263,12 +245,11 @@ def test_what_a_deletion_would_leave_is_said_before(
 
 @pytest.mark.needs("standin")
 def test_a_thread_that_cannot_be_read_is_forgotten_too(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured, caplog: pytest.LogCaptureFixture
+    home: Path, capsys: Captured, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A person goes from all their threads, read or not; the operator is told which could not be read."""
-    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/dialogs.db")
-    said_here(tmp_path / "dialogs.db", ("own", "ann"), ("shared", "ann"), ("shared", "bob"), ("other", "ann"))
-    with closing(sqlite3.connect(tmp_path / "dialogs.db")) as connection, connection:
+    said_in(home, ("own", "ann"), ("shared", "ann"), ("shared", "bob"), ("other", "ann"))
+    with closing(sqlite3.connect(home / "try.db")) as connection, connection:
         connection.execute("UPDATE checkpoints SET checkpoint = x'c1' WHERE thread_id IN ('own', 'shared')")
     assert command_line.main(["forget", "--user", "ann"]) == 0
     assert all(f"thread '{thread}': its stored state cannot be read" in caplog.text for thread in ("own", "shared"))

@@ -10,7 +10,6 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from agents.errors import ModelUnavailable
 from app.assistant import Assistant
 from app.doors.http import answers
 from app.testing.script import Call, Script
@@ -59,14 +58,6 @@ async def test_the_same_id_repeats_the_outcome(client: httpx.AsyncClient, script
     assert first.headers["x-message-id"] == again.headers["x-message-id"] == "m"
     other = await client.post(TURNS, json={"text": "good bye", "id": "m"})
     assert (other.status_code, other.json()["error"]["code"]) == (409, "conflict")
-
-
-async def test_a_failed_answer_is_made_again(client: httpx.AsyncClient, script: Script) -> None:
-    """The same id asks the model once more after a failure, and no more after an answer."""
-    script.add(supervisor=[ModelUnavailable("busy", "openai:gpt", "503"), "Here I am."])
-    answers = [(await client.post(TURNS, json={"text": "hello", "id": "m"})).json() for _ in range(3)]
-    assert [answer["message"] for answer in answers] == ["", "Here I am.", "Here I am."]
-    assert "error" in {event["type"] for event in answers[0]["events"]}
 
 
 async def test_a_message_that_was_not_stored_can_come_again(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.errors import DatabaseError, UnusableDatabase
+from agents.errors import DatabaseError
 from agents.events import Error
 from agents.memory import gate_log, locks, notices
 from agents.memory.connection import Connection
@@ -33,14 +33,6 @@ async def test_a_damaged_value_ends_no_turn(chat: Chat, value: str) -> None:
     async with chat.assistant() as assistant:
         await assistant.speak("ann", "ru")
         assert (await assistant.preferences("ann")).lang == "ru"
-
-
-async def test_a_directory_is_called_one(tmp_path: Path) -> None:
-    """Not a hard link, though it has several names as well."""
-    with pytest.raises(UnusableDatabase, match="it is a directory") as refused:
-        async with SqliteBackend(f"sqlite:///{tmp_path}").open():
-            pass
-    assert "hard link" not in str(refused.value)
 
 
 async def test_a_lock_that_is_not_permitted_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

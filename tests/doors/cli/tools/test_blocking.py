@@ -47,18 +47,12 @@ def wait(word: str) -> str:
     return word
 
 
-@tool
-def leave(word: str) -> str:
-    """End in a way in which no tool should."""
-    raise {"exit": SystemExit(3), "stop": StopIteration(), "error": ValueError("no")}[word]
-
-
 @pytest.fixture(autouse=True)
 def waiting(chat: Chat) -> Any:
-    """Give the planner these tools alone; release all waiting ones in the end."""
+    """Give the planner this tool alone; release all waiting ones in the end."""
     ASKED.clear()
     RELEASED.clear()
-    chat.speakers = changed(chat.speakers, "planner", tools=[wait, leave])
+    chat.speakers = changed(chat.speakers, "planner", tools=[wait])
     yield
     RELEASED.set()
 
@@ -74,13 +68,6 @@ async def test_a_blocking_tool_is_given_up(chat: Chat) -> None:
     assert phrase("tool_failed", "en", tool="wait") in trace
     assert trace.endswith("planner: No.")
     assert [thread.daemon for thread in threading.enumerate() if thread.name == "tool wait"] == [True]
-
-
-@pytest.mark.parametrize("word", ["exit", "stop", "error"])
-async def test_a_blocking_tool_that_raises_has_failed(chat: Chat, word: str) -> None:
-    """Whatever it raises in its thread, the process and the turn go on."""
-    chat.expects(supervisor=[Call("plan_things", {"brief": "x"})], planner=[Call("leave", {"word": word}), "No."])
-    assert f"! {phrase('tool_failed', 'en', tool='leave')}" in await chat.says("Leave now")
 
 
 async def test_a_blocking_tool_knows_its_turn() -> None:

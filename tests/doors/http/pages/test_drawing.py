@@ -156,6 +156,17 @@ def test_what_the_user_said_is_text() -> None:
     assert ("style" in table, table.count('class="text-align-right"')) == (False, 2)
 
 
+async def drawn_twice(assistant: Assistant, *texts: str) -> list[str]:
+    """Say this on the page; return the page that is drawn then, and the one that another process draws."""
+    pages = []
+    for to_say in (texts, ()):
+        async with served(assistant) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as client:
+            for place, text in enumerate(to_say):
+                await said(client, text=text, id=f"message-{place}")
+            pages.append((await client.get(TALK)).text)
+    return pages
+
+
 @pytest.mark.needs("page", "planner")
 async def test_old_answers_after_a_restart(assistant: Assistant, script: Script) -> None:
     """Another process's answers keep their look: the Markdown, the failure with the way on, the question."""
@@ -164,15 +175,7 @@ async def test_old_answers_after_a_restart(assistant: Assistant, script: Script)
         supervisor=["Good **morning**.", ModelUnavailable("busy", "m"), Call("plan_things", {"brief": "list"})],
         planner=[Call("add_todos", {"items": ["milk", "tea"]}), "Noted.", delete],
     )
-    texts = ("hello", "and now?", "add milk and tea", "delete both")
-    drawn = []
-    async with served(assistant) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as client:
-        for place, text in enumerate(texts):
-            await said(client, text=text, id=f"message-{place}")
-        drawn.append((await client.get(TALK)).text)
-    async with served(assistant) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as client:
-        drawn.append((await client.get(TALK)).text)
-    for log in drawn:
+    for log in await drawn_twice(assistant, "hello", "and now?", "add milk and tea", "delete both"):
         assert "<strong>morning</strong>" in log
         assert log.count("data-again") == log.count('class="fault"') == 1
         assert log.count("<fieldset>") == 1
@@ -183,30 +186,13 @@ async def test_old_answers_after_a_restart(assistant: Assistant, script: Script)
 async def test_old_cards_and_steps_after_a_restart(tmp_path: Path, script: Script) -> None:
     """Another process draws the steps and views of tools like the process that answered."""
     find, send = Call("find_orders", {"name": "e"}), Call("submit_return", {"order": "order_9"})
+    back = Call("hand_back", {"reason": "greeting"})
     script.add(
         supervisor=[*BEGIN, "Good **morning**."],
-        planner=[
-            "Which one?",
-            find,
-            "Here they are.",
-            send,
-            "There is no such order.",
-            Call("hand_back", {"reason": "greeting"}),
-        ],
+        planner=["Which one?", find, "Here they are.", send, "There is no such order.", back],
     )
-    drawn = []
     async with stage(tmp_path / "shop.db", script.models(ROLES), change=with_shop) as assistant:
-        for life in range(2):
-            async with (
-                served(assistant) as url,
-                httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as client,
-            ):
-                for place, text in enumerate(("send it back", "which ones are there?", "the ninth", "hello")):
-                    if life == 0:
-                        await said(client, text=text, id=f"message-{place}")
-                log = await client.get(TALK)
-                drawn.append(log.text)
-    first, second = drawn
+        first, second = await drawn_twice(assistant, "send it back", "which ones are there?", "the ninth", "hello")
     assert first == second
     for shown in ("Blue shoes</", "60 EUR", "<strong>morning</strong>"):
         assert shown in second
@@ -214,23 +200,12 @@ async def test_old_cards_and_steps_after_a_restart(tmp_path: Path, script: Scrip
 
 
 @pytest.mark.needs("page", "planner")
-async def test_a_step_that_the_user_calls_off(tmp_path: Path, script: Script) -> None:
+async def test_a_step_that_the_user_calls_off(assistant: Assistant, script: Script) -> None:
     """A no to a question cancels its step; that is no failure, and another process draws it the same."""
     delete = Call("delete_todos", {"numbers": [1, 2]})
     script.add(supervisor=[Call("plan_things", {"brief": "list"})])
     script.add(planner=[Call("add_todos", {"items": ["milk", "tea"]}), "Noted.", delete, "They stay."])
-    drawn = []
-    async with stage(tmp_path / "page.db", script.models(ROLES)) as assistant:
-        for life in range(2):
-            async with (
-                served(assistant) as url,
-                httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as client,
-            ):
-                if life == 0:
-                    await said(client, text="add milk and tea")
-                    await said(client, text="delete both", id="message-2")
-                    await said(client, text="no", id="message-3")
-                drawn.append((await client.get(TALK)).text)
+    drawn = await drawn_twice(assistant, "add milk and tea", "delete both", "no")
     assert [("(cancelled)" in page, "(did not work)" in page) for page in drawn] == [(True, False)] * 2
 
 

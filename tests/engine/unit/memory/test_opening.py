@@ -46,8 +46,11 @@ class TestOpening:
     async def test_a_path_that_cannot_be_is_refused(self, tmp_path: Path) -> None:
         """A folder in place of the file, or a file in place of the folder, is the operator's to mend."""
         (tmp_path / "file").touch()
-        for wrong in (tmp_path, tmp_path / "file" / "x.db"):
-            with pytest.raises(ConfigError, match="DATABASE_URL"):
+        for wrong, told in (
+            (tmp_path, "DATABASE_URL.*it is a directory"),
+            (tmp_path / "file" / "x.db", "DATABASE_URL"),
+        ):
+            with pytest.raises(ConfigError, match=told):
                 async with SqliteBackend(f"sqlite:///{wrong}").open():
                     pass
 

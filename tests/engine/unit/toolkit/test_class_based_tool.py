@@ -93,7 +93,8 @@ class Lose(BaseTool):
     description: str = "Lose a parcel."
 
     def _run(self, how: str) -> str:
-        raise {"told": ToolException("It is lost."), "broken": ValueError("secret"), "end": SystemExit(3)}[how]
+        failures = {"told": ToolException("It is lost."), "broken": ValueError("secret"), "end": SystemExit(3)}
+        raise failures.get(how, StopIteration())
 
 
 @tool
@@ -156,7 +157,7 @@ async def test_a_blocking_run_is_off_the_event_loop(parcels: Chat) -> None:
     assert TRACK.threads == ["tool _run"]
 
 
-@pytest.mark.parametrize("how", ["told", "broken", "end"])
+@pytest.mark.parametrize("how", ["told", "broken", "end", "stop"])
 async def test_what_a_class_raises_ends_no_turn(parcels: Chat, how: str) -> None:
     """The model is told that the tool failed, without the words of an exception that it does not know."""
     parcels.expects(

@@ -19,7 +19,6 @@ from agents.discovery import load
 from agents.errors import ContractError
 from app.cli import command_line
 from app.cli.installation import report
-from app.composition import discover
 from app.composition.supervisor_tools import current_time
 from app.settings import Settings
 from dialogs import Dialog
@@ -63,15 +62,6 @@ def a_dialog(body: str) -> str:
 def find() -> dict[str, Dialog]:
     """Find the dialogs as the application does."""
     return dialogs.discover(prompts.languages(), observers.discover(prompts.languages()))
-
-
-@pytest.mark.needs(*EVERY_DIALOG)
-def test_file_names_are_names() -> None:
-    """Every file is one dialog or one observer, called like the file."""
-    speakers, watching = discover()
-    assert sorted(speakers.dialogs) == [*EVERY_DIALOG]
-    assert [speaker.name for speaker in speakers.dialogs.values()] == list(speakers.dialogs)
-    assert list(watching) == ["finished", "intent", "supervisor"]
 
 
 @pytest.mark.parametrize(
@@ -281,30 +271,39 @@ def test_a_module_that_a_dialog_imports_is_named(plant: Plant, monkeypatch: pyte
         find()
 
 
-def test_a_file_without_an_observer_is_named(plant: Plant) -> None:
-    """A file among the observers that defines none is a mistake."""
-    plant(observers, "")
-    with pytest.raises(ContractError, match=r"observers/broken\.py must define `observer = Observer\(\.\.\.\)`"):
-        observers.discover(prompts.languages())
-
-
-def test_an_observer_that_checks_nothing_is_named(plant: Plant) -> None:
-    """An observer that looks neither before nor after an answer is a mistake."""
-    plant(observers, "from observers import Observer\nobserver = Observer()")
-    with pytest.raises(ContractError, match="needs a pre_check or a post_check") as broken:
-        observers.discover(prompts.languages())
+@pytest.mark.parametrize(
+    ("source", "rule"),
+    [
+        ("", r"must define `observer = Observer\(\.\.\.\)`"),
+        ("from observers import Observer\nobserver = Observer()", "needs a pre_check or a post_check"),
+    ],
+)
+def test_an_observer_that_breaks_a_rule_is_named(plant: Plant, source: str, rule: str) -> None:
+    """A file among the observers that defines none, or one that checks nothing, is a mistake."""
+    plant(observers, source)
+    with pytest.raises(ContractError, match=rule) as broken:
+        find()
     assert "observers/broken.py" in str(broken.value)
 
 
-def test_an_observer_without_a_prompt_is_found_at_the_start(plant: Plant) -> None:
-    """The same for observers."""
-    plant(
-        observers,
-        "from agents.state.verdict import STAY\nfrom observers import Observer\n"
-        "async def check(scene):\n    return STAY\nobserver = Observer(pre_check=check)",
-    )
-    with pytest.raises(PromptError, match=r"prompts/en/observers/broken\.md is missing"):
-        observers.discover(prompts.languages())
+OBSERVER = """from agents.state.verdict import STAY
+from observers import Observer
+async def check(scene):
+    return STAY
+observer = Observer(pre_check=check)
+"""
+
+
+@pytest.mark.parametrize(
+    ("package", "source", "file"),
+    [(dialogs, a_dialog(BODY), r"broken/prompt\.md"), (observers, OBSERVER, r"observers/broken\.md")],
+    ids=["dialog", "observer"],
+)
+def test_a_missing_prompt_is_found_at_the_start(plant: Plant, package: ModuleType, source: str, file: str) -> None:
+    """The message names the file to write."""
+    plant(package, source)
+    with pytest.raises(PromptError, match=rf"prompts/en/{file} is missing"):
+        find()
 
 
 def test_a_variable_in_the_role_of_an_observer_is_found_at_the_start(
@@ -313,10 +312,9 @@ def test_a_variable_in_the_role_of_an_observer_is_found_at_the_start(
     """Such an observer would fail at each message, and so vote that the dialog stays."""
     monkeypatch.setattr(prompts, "FOLDER", shutil.copytree(prompts.FOLDER, tmp_path / "prompts"))
     (prompts.FOLDER / "en" / "observers" / "odd.md").write_text("Is $reply the end?", "utf-8")
-    source = "from agents.state.verdict import STAY\nfrom observers import Observer\n"
-    plant(observers, f"{source}async def check(scene):\n    return STAY\nobserver = Observer(pre_check=check)", "odd")
+    plant(observers, OBSERVER, "odd")
     with pytest.raises(PromptError, match=r"observers/odd\.md: \$reply stands in the role"):
-        observers.discover(prompts.languages())
+        find()
 
 
 def test_a_dialog_reads_well() -> None:

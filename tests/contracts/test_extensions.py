@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -48,14 +49,18 @@ FILES = {
 }
 
 
+def written(folder: Path, files: Mapping[str, str], encoding: str = "utf-8") -> Path:
+    """Write files into a folder, and return the folder."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding)
+    return folder
+
+
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
     """Return a folder of a team's own."""
-    folder = tmp_path / "own"
-    for name, text in FILES.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, "utf-8")
-    return folder
+    return written(tmp_path / "own", FILES)
 
 
 def run(folder: Path, *arguments: str, code: int = 0, **settings: str) -> str:
@@ -135,10 +140,7 @@ MISTAKES = [
 @pytest.mark.parametrize(("name", "text", "line"), MISTAKES)
 def test_every_file_that_a_turn_reads_is_checked(tmp_path: Path, name: str, text: str, line: str) -> None:
     """A fault is one line with the file and the rule, in `check` and at each start."""
-    folder = tmp_path / "own"
-    for path, content in {**TRIP, name: text}.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(content, "latin-1")
+    folder = written(tmp_path / "own", {**TRIP, name: text}, "latin-1")
     assert line in run(folder, "check", code=2)
     if name == "prompts/en/trip/prompt.md":
         told = run(folder, "ask", "I want to plan a trip", code=2)
@@ -148,42 +150,26 @@ def test_every_file_that_a_turn_reads_is_checked(tmp_path: Path, name: str, text
 
 @pytest.mark.slow
 @pytest.mark.needs("planner")
-def test_a_dialog_that_nobody_can_ask_for_is_told_first(tmp_path: Path) -> None:
-    """Its missing card stands above what else is missing."""
-    folder = tmp_path / "own"
-    for path, content in TRIP.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(content, "utf-8")
+def test_what_is_missing_is_a_warning(tmp_path: Path) -> None:
+    """First a dialog that nobody can ask for; the operator also reads which form lacks the question of a field."""
+    folder = written(tmp_path / "own", {**TRIP, FORM: '[city]\nvalues.Oslo = ["the capital"]\n'})
     (folder / "prompts/en/trip/cards/plan_a_trip.md").unlink()
     # Pydantic would warn of a parameter that is called like a method of its own.
     module = folder / "dialogs/trip.py"
     module.write_text(module.read_text("utf-8").replace("book_trip(city", "book_trip(json"), "utf-8")
-    first, *_ = json.loads(run(folder, "check", "--json"))["warnings"]
+    first, *others = json.loads(run(folder, "check", "--json"))["warnings"]
     assert first == "own/prompts/en/trip/cards/plan_a_trip.md is missing: dialog trip has no examples of requests"
-
-
-@pytest.mark.slow
-@pytest.mark.needs("planner")
-def test_a_form_without_questions_is_a_warning(tmp_path: Path) -> None:
-    """The user is asked for a field by its name; the operator reads which file lacks the question."""
-    folder = tmp_path / "own"
-    for path, content in {**TRIP, FORM: '[city]\nvalues.Oslo = ["the capital"]\n'}.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(content, "utf-8")
-    lines = json.loads(run(folder, "check", "--json"))["warnings"]
-    assert "own/prompts/en/trip/form.toml: the field 'city' has no question" in lines
+    assert "own/prompts/en/trip/form.toml: the field 'city' has no question" in others
 
 
 @pytest.mark.slow
 @pytest.mark.needs("planner")
 def test_a_permitted_value_is_taken_by_its_other_words(tmp_path: Path) -> None:
     """A bare one answers the form's question, whoever might be meant otherwise."""
-    folder, module = tmp_path / "own", "dialogs/trip.py"
+    module = "dialogs/trip.py"
     choice = TRIP[module].replace("city: str | None", 'city: Literal["Oslo", "Bergen"] | None')
     texts = {module: f"from typing import Literal\n\n{choice}", FORM: TRIP[FORM] + 'values.Oslo = ["the capital"]\n'}
-    for path, content in {**TRIP, **texts}.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(content, "utf-8")
+    folder = written(tmp_path / "own", {**TRIP, **texts})
     assert "Where to?" in run(folder, "ask", "I want to plan a trip")
     trace = run(folder, "ask", "The capital!", "--trace")
     assert "a choice for city" in trace
@@ -284,13 +270,11 @@ def test_own_texts_go_first(own: Path) -> None:
 )
 def test_what_is_loaded_later_is_checked(own: Path, field: str, told: str) -> None:
     """`check` tells a fault in SQL, in routes and in commands before a door or a command comes upon it."""
-    (plugin := own / "plugins" / "late").mkdir(parents=True)
     source = (
         "from agents.memory.connection import Tables\nfrom agents.plugin import Plugin, SlashCommand\n"
         f"async def run(call):\n    return ''\nplugin = Plugin({field})\n"
     )
-    (plugin / "__init__.py").write_text(source, "utf-8")
     command = "import typer\ncommand_line = typer.Typer()\n@command_line.command()\ndef usage():\n    pass\n"
-    (plugin / "usage.py").write_text(command, "utf-8")
-    (plugin / "paths.py").write_text("from math import pie\n", "utf-8")
+    plugin = {"__init__.py": source, "usage.py": command, "paths.py": "from math import pie\n"}
+    written(own / "plugins" / "late", plugin)
     assert told in run(own, "check", code=2, LLM_MODEL="openai:none", OPENAI_API_KEY="none")

@@ -126,11 +126,3 @@ async def test_what_no_document_tells_the_shop_is_asked(
     """A question is for the dialog that searches as long as its own search finds something."""
     trace = await shop.says(look, text, thread="me", device="terminal", lang=lang)
     assert trace.endswith(f"view: cards {found}")
-
-
-async def test_a_choice_is_put_again_with_its_dialog(shop: Chat) -> None:
-    """After "go on" the options are on the screen, and the answer is taken."""
-    at = {"thread": "me", "device": "terminal"}
-    trace = await shop.says("return the headphones", "add tea to my list", "go on", **at)
-    assert trace.endswith("selector: Which payment method? [card visa 4242 | gift card (€25.00)]")
-    assert "goes back to card visa 4242? [yes | no]" in await shop.says("credit card", **at)

@@ -4,7 +4,6 @@ from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 from agents.language.schedule import Moment
-from agents.memory.inbox import InboxEntry
 from dialogs.planner.reschedule import rezoned
 from tests.dialogs.planner.room import FRIDAY, Room, set_reminder, texts
 
@@ -79,14 +78,3 @@ async def test_what_is_long_over_goes(room: Room) -> None:
         new = await room.reminders.add("ann", "ann", "new", text="new", lang="en", moment=late)
         rows = await memory.database.execute("SELECT added_by FROM reminders ORDER BY id")
     assert (new.number, rows) == (4, [("ics-1",), ("new",)])
-
-
-async def test_forgetting_a_thread_forgets_its_reminders(room: Room) -> None:
-    """Nothing of them is left, and they do not ring."""
-    async with room.open() as memory:
-        await memory.transcript.accept(InboxEntry("ann", "message-1", "ann", "Remind me", "message"))
-        await set_reminder(room.reminders, "a secret of mine", "in 5 minutes")
-        assert await memory.forget("ann")
-        await room.until(memory, FRIDAY + timedelta(minutes=6))
-    assert room.rings == []
-    assert all(b"a secret of mine" not in path.read_bytes() for path in room.path.parent.iterdir())

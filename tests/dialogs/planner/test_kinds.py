@@ -118,15 +118,6 @@ async def test_of_several_the_user_chooses(friday: Chat, said: str, left: str) -
     assert [entry.split(" ", 1)[1].rsplit(" ", 2)[0] for entry in await kept(friday)] == [left]
 
 
-async def test_what_is_no_choice_stops_nothing(friday: Chat) -> None:
-    """Something else that the user says goes to whoever speaks, not to the tool."""
-    await answers(friday, [PASTA, TIMER])
-    friday.expects(planner=[Call("stop_timer"), "All right, both go on."], observer=["stay"] * 3)
-    await friday.says("stop that timer now please, will you", "my sister came by yesterday with the children")
-    friday.script.queues.clear()
-    assert len(await kept(friday)) == 2
-
-
 @pytest.mark.parametrize(
     ("text", "lang"), [("delete all of the timers", "en"), ("удали все таймеры", "ru"), ("删除所有计时器", "zh")]
 )
@@ -212,6 +203,9 @@ REFUSED = [
     (Call("change_reminder", {"number": 1, "when": "today at 8 am"}), "“today at 8 am” is past already"),
     (Call("plan_day", {"plan": "run at 25:00"}), "run at 25:00: there is no such time of day"),
     (Call("agenda", {"when": "the radio"}), "“the radio” is no day or week that can be understood here."),
+    (Call("change_reminder", {"number": 7, "when": "at 9"}), "There is no such reminder: 7."),
+    (Call("delete_reminders", {"numbers": [8, 9]}), "There is no such reminder: 8, 9."),
+    (Call("set_time_zone", {"zone": "Atlantis"}), "There is no time zone “Atlantis”."),
 ]
 
 

@@ -94,22 +94,3 @@ async def test_reminders_are_set_in_russian(friday: Chat) -> None:
         "Установлено: 1. зарядка: завтра в 8:40.",
         "Установлено: 1. зарядка: по будням в 8:40.",
     ]
-
-
-async def test_what_cannot_be_done_is_said(friday: Chat) -> None:
-    """A time that is none, a number and a zone that do not exist are told to the model in words."""
-    answers = await plans(
-        friday,
-        Call("add_reminder", {"when": "at the end of days", "text": "x"}),
-        Call("change_reminder", {"number": 7, "when": "at 9"}),
-        Call("delete_reminders", {"numbers": [8, 9]}),
-        Call("set_time_zone", {"zone": "Atlantis"}),
-        Call("list_reminders"),
-    )
-    assert [answer.splitlines()[0][:40] for answer in answers] == [
-        "“at the end of days” is no time that can",
-        "There is no such reminder: 7.",
-        "There is no such reminder: 8, 9.",
-        "There is no time zone “Atlantis”. Use a ",
-        "There are no reminders.",
-    ]

@@ -15,7 +15,6 @@ from agents.sources.web.fetcher import Fetcher
 from dialogs.player.kodi import library, player
 from dialogs.player.kodi.library import KodiRpc
 from dialogs.player.players import MediaPlayer, PlayerError
-from dialogs.player.store import MediaStore
 from tests.dialogs.player.support.kodi_server import VIDEO, KodiServer
 from tests.dialogs.player.support.media_folder import EPISODES, MINUTE
 from tests.dialogs.player.support.player_behaviours import code_of, id_of
@@ -25,10 +24,10 @@ from tests.support.loopback import free_port
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[MediaStore]:
-    """An empty database."""
+async def stage(tmp_path: Path) -> AsyncIterator[ServerStage]:
+    """A Kodi, beside an empty database."""
     async with SqliteBackend(f"sqlite:///{tmp_path}/memory.db").open() as memory:
-        yield await open_store(memory)
+        yield ServerStage(await open_store(memory))
 
 
 async def test_user_and_password_are_sent_and_never_told() -> None:
@@ -71,9 +70,8 @@ async def test_what_is_no_good_answer_is_none(body: Any) -> None:
         assert await code_of(KodiRpc(service.url, fetcher).call("A.B")) == "unreachable"
 
 
-async def test_rows_that_are_wrong_are_left_out_and_texts_are_bounded(store: MediaStore) -> None:
+async def test_rows_that_are_wrong_are_left_out_and_texts_are_bounded(stage: ServerStage) -> None:
     """Kodi is not trusted: rows with wrong values or without an id are left out, texts are cleaned."""
-    stage = ServerStage(store)
     films = stage.server.movie
     films[2].update(title="x\x1b[31m\u202e" * 400, plot="y" * 9_000)
     wrong = {"resume": "nowhere", "rating": "high", "year": -3, "runtime": None, "genre": "g", "playcount": 10**9}
@@ -87,9 +85,8 @@ async def test_rows_that_are_wrong_are_left_out_and_texts_are_bounded(store: Med
     assert len(odd.plot) == 4_000
 
 
-async def test_a_long_library_comes_in_pages(store: MediaStore, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_long_library_comes_in_pages(stage: ServerStage, monkeypatch: pytest.MonkeyPatch) -> None:
     """All pages are read, up to a bound."""
-    stage = ServerStage(store)
     stage.server.movie |= {id: {**stage.server.movie[1], "title": f"Film {id}"} for id in range(3, 8)}
     monkeypatch.setattr(library, "PAGE", 3)
     assert len(await stage.player().titles()) == 8
@@ -99,9 +96,8 @@ async def test_a_long_library_comes_in_pages(store: MediaStore, monkeypatch: pyt
     assert len(await stage.player().titles()) == 4
 
 
-async def test_a_history_is_read_in_the_users_zone_and_from_one_answer(store: MediaStore) -> None:
+async def test_a_history_is_read_in_the_users_zone_and_from_one_answer(stage: ServerStage) -> None:
     """Kodi's times have no zone and are taken for the user's; only what was played last is asked for."""
-    stage = ServerStage(store)
     stage.server.movie[1]["lastplayed"] = "2026-01-05 23:59:59"
     stage.server.movie[2]["lastplayed"] = "2026-01-04 00:00:00"
     stage.server.movie[3] = {**stage.server.movie[1], "lastplayed": "2026-01-03 23:59:59"}
@@ -112,9 +108,8 @@ async def test_a_history_is_read_in_the_users_zone_and_from_one_answer(store: Me
     assert starts == [0]
 
 
-async def test_a_video_of_another_place_can_be_stopped_and_is_in_no_history(store: MediaStore) -> None:
+async def test_a_video_of_another_place_can_be_stopped_and_is_in_no_history(stage: ServerStage) -> None:
     """A video that was started on the screen and is not in the library can be seen and stopped."""
-    stage = ServerStage(store)
     own, start = stage.player(), datetime.now(UTC)
     await own.play(await id_of(own, "Metropolis"))
     stage.server.movie[77] = {**stage.server.movie[1], "label": "Holidays"}
@@ -129,27 +124,25 @@ async def test_a_video_of_another_place_can_be_stopped_and_is_in_no_history(stor
     assert (await own.set_state("stopped")).state == "stopped"
 
 
-async def test_music_is_nothing_that_plays_here(store: MediaStore, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_music_is_nothing_that_plays_here(stage: ServerStage, monkeypatch: pytest.MonkeyPatch) -> None:
     """Music is no film."""
     music = [{"playerid": 0, "playertype": "internal", "type": "audio"}]
     monkeypatch.setattr(KodiServer, "_player_getactiveplayers", lambda _: music)
-    own = ServerStage(store).player()
+    own = stage.player()
     assert (await own.now()).title is None
     assert await code_of(own.set_state("stopped")) == "nothing_plays"
 
 
-async def test_a_mute_is_no_volume_and_ends_with_one(store: MediaStore) -> None:
+async def test_a_mute_is_no_volume_and_ends_with_one(stage: ServerStage) -> None:
     """A muted Kodi has the volume 0, and is heard again when it is set."""
-    stage = ServerStage(store)
     stage.server.muted = True
     own = stage.player()
     assert (await own.now()).volume == 0
     assert (await own.set_volume(30)).volume == 30
 
 
-async def test_a_repeated_title_ends_when_it_is_to_be_off(store: MediaStore) -> None:
+async def test_a_repeated_title_ends_when_it_is_to_be_off(stage: ServerStage) -> None:
     """Kodi's own repeat would never end."""
-    stage = ServerStage(store)
     own = stage.player()
     await own.play(await id_of(own, "Metropolis"))
     stage.server.repeat = "one"
@@ -160,19 +153,17 @@ async def test_a_repeated_title_ends_when_it_is_to_be_off(store: MediaStore) -> 
 
 
 async def test_a_title_that_does_not_start_is_told_and_not_waited_for_without_end(
-    store: MediaStore, monkeypatch: pytest.MonkeyPatch
+    stage: ServerStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kodi answers OK before it has opened a file."""
     monkeypatch.setattr(player, "STEP", 0)
-    stage = ServerStage(store)
     stage.server.starts = False
     own = stage.player()
     assert await code_of(own.play(await id_of(own, "Metropolis"))) == "not_started"
 
 
-async def test_files_that_kodi_tells_nothing_of_are_played(store: MediaStore, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_files_that_kodi_tells_nothing_of_are_played(stage: ServerStage, monkeypatch: pytest.MonkeyPatch) -> None:
     """Add-ons' videos, and files outside Kodi's sources, are not looked for."""
-    stage = ServerStage(store)
     own = stage.player()
     film = await id_of(own, "Metropolis")
     stage.server.movie[1]["file"] = "plugin://anything"
@@ -184,9 +175,8 @@ async def test_files_that_kodi_tells_nothing_of_are_played(store: MediaStore, mo
     assert (await own.play(film)).state == "playing"
 
 
-async def test_what_plays_outside_a_list_leaves_the_list_alone(store: MediaStore) -> None:
+async def test_what_plays_outside_a_list_leaves_the_list_alone(stage: ServerStage) -> None:
     """Kodi may know no place: nothing follows then, and nothing is taken out."""
-    stage = ServerStage(store)
     own = stage.player()
     await own.play(await id_of(own, "Metropolis"))
     stage.server.queue += [("episode", 1), ("episode", 2)]
@@ -195,10 +185,9 @@ async def test_what_plays_outside_a_list_leaves_the_list_alone(store: MediaStore
     assert (len(stage.server.queue), stage.server.repeat) == (3, "off")
 
 
-async def test_the_list_ends_where_kodi_was_told(store: MediaStore, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_list_ends_where_kodi_was_told(stage: ServerStage, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only what follows is taken out of Kodi's list, and only so many episodes are put in."""
     monkeypatch.setattr(player, "FOLLOWING", 1)
-    stage = ServerStage(store)
     own: MediaPlayer = stage.player()
     await own.play(await id_of(own, next(iter(EPISODES.values()))))
     assert stage.server.queue == [("episode", 1), ("episode", 2)]
@@ -210,9 +199,8 @@ async def test_the_list_ends_where_kodi_was_told(store: MediaStore, monkeypatch:
     assert stage.server.queue == [("episode", 1), ("episode", 2), ("episode", 3)]
 
 
-async def test_a_rating_of_ones_own_is_a_like(store: MediaStore) -> None:
+async def test_a_rating_of_ones_own_is_a_like(stage: ServerStage) -> None:
     """A rating from 8 on is a like; an equal rating is not written again."""
-    stage = ServerStage(store)
     own = stage.player()
     for rating, liked in ((10, True), (8, True), (7, False), (0, False)):
         stage.server.movie[1]["userrating"] = rating

@@ -15,27 +15,15 @@ def doubtful(chat: Chat) -> None:
     chat.gate = lambda scene: Guess(0.5, "perhaps another subject")
 
 
-async def test_the_professional_intent_is_remembered(chat: Chat) -> None:
-    """Long-term memory keeps the professional intent in the user's words."""
-    chat.expects(
-        supervisor=[BEGIN],
-        profile=["What do you do?", "A fine plan."],
-        observer=["stay", '{"intent": "a job as a nurse"}'],
-    )
+async def tells_of_a_job(chat: Chat, noted: str = '{"intent": "a job as a nurse"}') -> None:
+    """Tell the profile of the job that is wanted; the observer answers so."""
+    chat.expects(supervisor=[BEGIN], profile=["What do you do?", "A fine plan."], observer=["stay", noted])
     await chat.says("Hi", "Looking for a job")
-
-    async with chat.assistant() as assistant:
-        item = await assistant.memory.store.aget(("users", "ann", "facts"), "professional_intent")
-    assert item is not None
-    assert item.value == {"text": "a job as a nurse"}
 
 
 async def test_a_garbled_intent_is_no_intent(chat: Chat) -> None:
     """An observer's model that does not answer as asked changes nothing."""
-    chat.expects(
-        supervisor=[BEGIN], profile=["What do you do?", "A fine plan."], observer=["stay", "They want a job, I think."]
-    )
-    await chat.says("Hi", "Looking for a job")
+    await tells_of_a_job(chat, "They want a job, I think.")
 
     async with chat.assistant() as assistant:
         assert await assistant.memory.store.aget(("users", "ann", "facts"), "professional_intent") is None
@@ -43,26 +31,19 @@ async def test_a_garbled_intent_is_no_intent(chat: Chat) -> None:
 
 async def test_the_professional_intent_stands_in_the_profile(chat: Chat) -> None:
     """The observer's note is shown with the form, and exported with it."""
-    chat.expects(
-        supervisor=[BEGIN],
-        profile=["What do you do?", "A fine plan.", Call("export_profile", {"format": "json"}), "There it is."],
-        observer=["stay", '{"intent": "a job as a nurse"}'],
-    )
-    await chat.says("Hi", "Looking for a job", "show my profile")
+    await tells_of_a_job(chat)
+    await chat.says("show my profile")
     assert "- **professional goal**: a job as a nurse" in "".join(str(event) for event in chat.events)
 
+    chat.expects(profile=[Call("export_profile", {"format": "json"}), "There it is."])
     await chat.says("As a file, in JSON")
     assert '"professional_intent": "a job as a nurse"' in "".join(str(event) for event in chat.events)
 
 
 async def test_the_supervisor_is_told_the_professional_intent(chat: Chat) -> None:
     """It stands in the context block of the user's next message to the supervisor."""
-    chat.expects(
-        supervisor=[BEGIN, "Hello again."],
-        profile=["What do you do?", "A fine plan."],
-        observer=["stay", '{"intent": "a job as a nurse"}'],
-    )
-    await chat.says("Hi", "Looking for a job")
+    await tells_of_a_job(chat)
+    chat.expects(supervisor=["Hello again."])
     await chat.says("Hello", thread="another", user="ann")
 
     assert "Professional goal of the user: a job as a nurse" in chat.script.asked[-1].messages[-1].text

@@ -8,16 +8,11 @@ from pathlib import Path
 import pytest
 
 from agents.memory.sqlite_file import SqliteBackend
-from agents.sources.web.fetcher import Fetcher
 from dialogs.research.addresses import canonical
 from dialogs.research.composites import Bounded, FirstOf, SearchCache, Together, fused
-from dialogs.research.index import DocumentIndex, index_folder
-from dialogs.research.retrievers import FoundDocument, Image, Results, Retriever, RetrieverServices, SearchFailed
-from dialogs.research.retrievers.documents import Documents
-from dialogs.research.search import SearchRequest, collect, ranked
+from dialogs.research.retrievers import FoundDocument, Image, Results, Retriever, SearchFailed
 from dialogs.research.settings import read_plans
 from tests.dialogs.research.opened import cached
-from tests.support.pdf_file import pdf
 
 
 @dataclass
@@ -187,24 +182,6 @@ async def test_passages_of_a_page_are_told_apart() -> None:
     parts = [FoundDocument(f"Page {it}", "Manual", url.format(it), "documents", part=f"page={it}") for it in (1, 2, 2)]
 
     assert [document.text for document in fused([parts, parts[1:]])] == ["Page 2", "Page 1"]
-
-
-async def test_sections_of_one_file_are_found_under_its_address(tmp_path: Path) -> None:
-    """`index add --url` gives the sections of a file one page on the web; a search still has each of them."""
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "bikes.md").write_text("# Chain\n\nOil the chain.\n\n# Saddle\n\nOil no saddle.", "utf-8")
-    (tmp_path / "docs" / "old.pdf").write_bytes(pdf("Oil is dear."))
-    index = DocumentIndex(tmp_path / "index.db")
-    await asyncio.to_thread(index_folder, index, tmp_path / "docs", "https://docs.example/", lambda *_: None)
-    async with Fetcher() as fetcher:
-        source = Documents("documents", RetrieverServices(index, fetcher))
-        [result] = await collect(SearchRequest(["oil"], "en", 5), [Together("all", [source, Fixed("web")])])
-
-    assert {document.url for document in ranked(result).documents} >= {
-        "https://docs.example/bikes.md#chain",
-        "https://docs.example/bikes.md#saddle",
-        "https://docs.example/old.pdf#page=1",
-    }
 
 
 def test_the_same_page_has_one_address() -> None:

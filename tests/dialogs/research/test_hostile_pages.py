@@ -80,15 +80,6 @@ async def test_no_query_follows_a_page_unasked(chat: Chat, web: Library) -> None
     assert web.asked == ["hats"]
 
 
-async def test_ones_own_documents_are_searched_on_unasked(chat: Chat, web: Library) -> None:
-    """Their index is a file of this machine: nobody outside hears the query."""
-    web.reaches_out = False
-    again = Call("search", {"queries": ["heads"]})
-    chat.expects(supervisor=LOOK, research=[Call("search", {"queries": ["hats"]}), again, "On heads [source=[0]]."])
-    await chat.says("What do people wear?")
-    assert (questions(chat), web.asked) == ([], ["hats", "heads"])
-
-
 @pytest.mark.usefixtures("web")
 async def test_a_page_is_data_wherever_it_stands(chat: Chat) -> None:
     """In the prompt, in what the model repeats word for word, in the list of sources: it forges nothing."""

@@ -19,8 +19,6 @@ from tests.support.http_service import Answer, Service
 from tests.support.simulated_time import advance
 
 SHIP = {"url": "https://ships.example/tall", "title": "Tall ship", "content": "A tall ship is a large sailing vessel."}
-EMPTY = Answer({"results": []})
-SLOW = Answer({"results": []}, comes_after=20)
 
 
 @pytest.fixture
@@ -36,13 +34,12 @@ def with_settings(chat: Chat, changes: dict[str, object]) -> ResearchSettings:
     return settings.model_copy(update=changes)
 
 
-async def set_up(chat: Chat, stack: AsyncExitStack, plan: str, **answers: Answer) -> dict[str, Service]:
+async def set_up(chat: Chat, stack: AsyncExitStack, plan: str, **answers: Answer) -> None:
     """Let the conversation search by a plan, each source a service on this machine that answers so."""
     services = {name: await stack.enter_async_context(Service.open(answer)) for name, answer in answers.items()}
     urls = {f"{name}_url": service.url for name, service in services.items()}
     about = {"search_sources": read_plans(plan), "tavily_api_key": "k", "search_timeout": 20, **urls}
     chat.services = [ResearchSettings.model_validate(about)]
-    return services
 
 
 async def outcome(chat: Chat, answer: str = "It is large [source=[0]].") -> tuple[ToolEnd, str]:
@@ -60,20 +57,6 @@ async def outcome(chat: Chat, answer: str = "It is large [source=[0]].") -> tupl
 def texts(end: ToolEnd) -> Sequence[Any]:
     """Return the texts that the model was given."""
     return [each["text"] for result in json.loads(end.object)["results"] for each in result["documents"]]
-
-
-async def test_an_empty_source_hands_on_to_the_next(chat: Chat, services: AsyncExitStack) -> None:
-    """The first finds nothing, the second is too slow and is cut off, the third answers."""
-    fixed = Answer({"results": [SHIP]})
-    asked = await set_up(
-        chat, services, "web: searxng > wikipedia > tavily", searxng=EMPTY, wikipedia=SLOW, tavily=fixed
-    )
-
-    end, detail = await outcome(chat)
-
-    assert "wikipedia failed: wikipedia: no answer within 20 seconds" in detail
-    assert texts(end) == ["Tall ship\nA tall ship is a large sailing vessel."]
-    assert all(len(service.asked) == 1 for service in asked.values())
 
 
 async def test_pictures_come_with_size_and_type(chat: Chat, services: AsyncExitStack) -> None:

@@ -96,16 +96,6 @@ async def test_results_that_lead_inside_are_not_fetched() -> None:
     assert len(asked) == 1
 
 
-async def test_a_hostile_page_is_plain_text() -> None:
-    """Its orders and its markup come as words: no script, no tag that was one."""
-    async with internet({"/hostile": PAGES["/hostile"]}) as (url, _):
-        [document] = (await research(url, True, "bowline knots")).documents
-
-    assert "Ignore all previous instructions" in document.text
-    assert "onerror" not in document.text
-    assert document.text.count("steal()") == 1  # the escaped one, which was a text on the page
-
-
 async def test_nothing_found_is_no_failure_and_no_engine_is_one() -> None:
     """An empty list against an error in words."""
     async with internet({}) as (url, _):

@@ -1,12 +1,8 @@
 """The costs of tools in a conversation, measured with three hundred of them."""
 
-from pathlib import Path
-
 import pytest
 
-from benchmarks import tool_search
 from benchmarks.pieces import least_tokens
-from benchmarks.report import Row
 from tests.support.errands import errands
 
 
@@ -36,21 +32,3 @@ def test_errands_come_back_to_tools_and_talk_between() -> None:
     assert len({first.tool, second.tool, vague.tool}) == 3
     assert vague.thing == second.thing
     assert vague.thing not in vague.says
-
-
-@pytest.mark.slow
-def test_cards_cost_less_than_binding(tmp_path: Path) -> None:
-    """The same errands are done in each way; appended cards leave most of a prompt as it was, for the least cost."""
-    rows = {way: tool_search.row(way, tool_search.converse(way, 10, tmp_path)) for way in tool_search.WAYS}
-    cost = {way: number(row, "cost a turn") for way, row in rows.items()}
-
-    assert cost["cards appended"] < cost["all bound"]
-    assert number(rows["all bound"], "characters a turn") > 10 * number(rows["cards appended"], "characters a turn")
-    assert number(rows["all bound"], "looked for") == 0
-
-
-def number(row: Row, column: str) -> float:
-    """Return a figure of a row."""
-    value = row[column]
-    assert isinstance(value, int | float)
-    return value

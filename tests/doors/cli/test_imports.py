@@ -18,15 +18,7 @@ with contextlib.redirect_stdout(io.StringIO()):
     code = main(sys.argv[1:])
 print(json.dumps([code, sorted(sys.modules)]))
 """
-DOORS = {
-    "fastapi",
-    "prompt_toolkit",
-    "telegram",
-    "jeepney",
-    "rich.markdown",
-    "app.plugins.lab.commands",
-    "mcp",
-}
+DOORS = {"fastapi", "prompt_toolkit", "telegram", "jeepney", "rich.markdown", "app.plugins.lab.commands", "mcp"}
 """Packages for a door, or for a command of another subject."""
 COLLECTED = """
 import gc, runpy, sys

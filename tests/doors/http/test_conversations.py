@@ -19,6 +19,7 @@ from tests.support.simulated_time import advance
 from tests.support.until import until
 
 JSON = {"content-type": "application/json"}
+STREAM = {"accept": "text/event-stream"}
 TURNS = "/threads/ann/turns"
 
 
@@ -137,12 +138,12 @@ async def test_a_client_that_comes_back_gets_the_rest(client: httpx.AsyncClient,
     script.gates["supervisor"] = gate = Gate(2)
     script.add(supervisor=["One two three four"])
     body, seen = {"text": "count", "id": "m"}, 0
-    async with client.stream("POST", TURNS, json=body, headers={"accept": "text/event-stream"}) as response:
+    async with client.stream("POST", TURNS, json=body, headers=STREAM) as response:
         async for event in events_of(response):
             seen = event["seq"]
             if event["type"] == "token":
                 break
-    again = {"accept": "text/event-stream", "last-event-id": str(seen)}
+    again = {**STREAM, "last-event-id": str(seen)}
     async with client.stream("POST", TURNS, json=body, headers=again) as response:
         gate.set()
         rest = [event async for event in events_of(response)]
@@ -169,9 +170,7 @@ async def test_whoever_goes_stops_the_answer(client: httpx.AsyncClient, assistan
     """An answer that nobody reads any more ends with what was shown."""
     script.gates["supervisor"] = Gate(1)
     script.add(supervisor=["One two three four"])
-    async with client.stream(
-        "POST", TURNS, json={"text": "count"}, headers={"accept": "text/event-stream"}
-    ) as response:
+    async with client.stream("POST", TURNS, json={"text": "count"}, headers=STREAM) as response:
         async for event in events_of(response):
             if event["type"] == "token" and "two" in event["text"]:
                 break
@@ -196,9 +195,7 @@ async def test_an_answer_is_cancelled(client: httpx.AsyncClient, script: Script)
     script.gates["supervisor"] = Gate(1)
     script.add(supervisor=["One two three four"])
     messages: list[str] = []
-    async with client.stream(
-        "POST", TURNS, json={"text": "count"}, headers={"accept": "text/event-stream"}
-    ) as response:
+    async with client.stream("POST", TURNS, json={"text": "count"}, headers=STREAM) as response:
         async for event in events_of(response):
             if event["type"] == "token" and "two" in event["text"]:
                 assert (await client.post("/threads/ann/cancel", json={})).json() == {"stopped": True}

@@ -156,24 +156,6 @@ async def test_a_model_in_a_circle(bounded: Chat, stated: dict[str, Any], times:
     assert len(ran) == times + 1
 
 
-async def test_the_same_write_twice_in_one_reply(bounded: Chat) -> None:
-    """Two equal calls of one reply are one; through `call_tool` or with the names in another order, too."""
-    ran: list[tuple[str, int]] = []
-
-    @traits(effect="write")
-    @tool
-    def pay(to: str, sum: int) -> str:
-        """Pay."""
-        ran.append((to, sum))
-        return "paid"
-
-    given(bounded, pay)
-    calls = [Call("pay", {"to": "eve", "sum": 5}), Call("pay", {"sum": 5, "to": "eve"})]
-    bounded.expects(supervisor=[calls, "Done."])
-    await bounded.says("go")
-    assert ran == [("eve", 5)]
-
-
 @pytest.mark.slow
 async def test_a_read_after_a_write_is_run_again(bounded: Chat) -> None:
     """A write may have changed the result of the read."""

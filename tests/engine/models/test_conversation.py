@@ -10,19 +10,8 @@ from llmock.pytest_plugin import LLMock
 from agents.events import Message, ModelEnd, Token
 from app.assistant import Turn
 from tests.support import odd_provider
-from tests.support.endpoint_talk import (
-    PLAN,
-    TEXT,
-    bodies,
-    calls,
-    errors,
-    heard,
-    says,
-    talk,
-    tools,
-    turn,
-)
-from tests.support.odd_provider import Provider
+from tests.support.endpoint_talk import PLAN, TEXT, bodies, calls, errors, heard, says, talk, tools, turn
+from tests.support.odd_provider import Chunk, Provider
 from tests.support.scripted_assistant import THREAD, said, todos
 
 # The client library keeps one connection pool for each address, and a pool belongs to one event loop.
@@ -58,35 +47,22 @@ async def test_the_provider_is_sent_what_the_protocol_knows(mock: LLMock, tmp_pa
     requests = [record.body for record in mock.requests]
     assert len(requests) == 5
     for body in requests:
-        assert body.keys() <= {
-            "model",
-            "stream",
-            "stream_options",
-            "messages",
-            "tools",
-            "prompt_cache_key",
-            "max_tokens",
-        }
+        known = {"model", "stream", "stream_options", "messages", "tools", "prompt_cache_key", "max_tokens"}
+        assert body.keys() <= known
         for message in body["messages"]:
             assert message.keys() <= {"role", "content", "tool_calls", "tool_call_id"}
         plain = json.dumps(body)
         assert not [word for word in ("scene", "additional_kwargs", "runtime", "7c1") if word in plain]
 
 
-async def test_tokens_are_counted(tmp_path: Path) -> None:
-    """The event has the provider's usage of a reply, the cached part included."""
-    reply = [*odd_provider.words(TEXT), odd_provider.usage(1100, 7, 1024)]
-    async with Provider.open(reply) as server, talk(tmp_path, server.url) as assistant:
-        events = await turn(assistant, "hi")
-    (end,) = [event for event in events if isinstance(event, ModelEnd)]
-    assert (end.input_tokens, end.output_tokens, end.cached_tokens) == (1100, 7, 1024)
-
-
-async def test_a_server_that_counts_nothing(tmp_path: Path) -> None:
-    """Without counts from the provider the event says 0."""
-    async with Provider.open(odd_provider.words(TEXT)) as server, talk(tmp_path, server.url) as assistant:
-        (end,) = [event for event in await turn(assistant, "hi") if isinstance(event, ModelEnd)]
-    assert (end.ok, end.input_tokens, end.output_tokens, end.cached_tokens) == (True, 0, 0, 0)
+@pytest.mark.parametrize(
+    ("usage", "counts"), [([odd_provider.usage(1100, 7, 1024)], (1100, 7, 1024)), ([], (0, 0, 0))], ids=["some", "none"]
+)
+async def test_tokens_are_counted(tmp_path: Path, usage: list[Chunk], counts: tuple[int, int, int]) -> None:
+    """The event has the provider's usage of a reply, the cached part included; without counts it says 0."""
+    async with Provider.open([*odd_provider.words(TEXT), *usage]) as server, talk(tmp_path, server.url) as assistant:
+        [end] = [event for event in await turn(assistant, "hi") if isinstance(event, ModelEnd)]
+    assert (end.ok, end.input_tokens, end.output_tokens, end.cached_tokens) == (True, *counts)
 
 
 async def test_a_stop_ends_the_request(tmp_path: Path) -> None:

@@ -342,19 +342,8 @@ def test_a_repetition_is_found_wherever_it_begins(place: int) -> None:
 def test_plain_words_are_read_as_any_text(monkeypatch: pytest.MonkeyPatch) -> None:
     """A text without a sign of a mark is searched where a mark may begin, and nothing in it is missed."""
     chance = random.Random(1)
-    parts = [
-        "Action:",
-        "Action Input:",
-        "Thought: ",
-        "Final Answer: ",
-        f"{TIME}()",
-        ADD,
-        "add",
-        "_",
-        " (",
-        "Tool: ",
-        " ",
-    ]
+    marks = ["Action:", "Action Input:", "Thought: ", "Final Answer: "]
+    parts = [*marks, f"{TIME}()", ADD, "add", "_", " (", "Tool: ", " "]
     texts = ["".join(chance.choices(parts, k=5)) for _ in range(60)]
     found = [outcome(text) for text in texts]
     monkeypatch.setattr(answer, "PROSE", re.compile("(?!)"))

@@ -9,16 +9,7 @@ from llmock.pytest_plugin import LLMock
 from llmock.scenarios import StreamFault
 
 from tests.support import odd_provider
-from tests.support.endpoint_talk import (
-    PLAN,
-    STREAM,
-    calls,
-    errors,
-    says,
-    talk,
-    tools,
-    turn,
-)
+from tests.support.endpoint_talk import PLAN, STREAM, calls, errors, says, talk, tools, turn
 from tests.support.odd_provider import Provider
 from tests.support.scripted_assistant import said, todos
 

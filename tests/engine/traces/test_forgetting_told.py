@@ -42,15 +42,6 @@ async def test_the_same_yes_is_answered_again_and_deletes_nothing_more(chat: Cha
         assert not await assistant.receive(Turn(thread="ann", id="behind", text="hello you there"))
 
 
-async def test_a_setting_is_forgotten_and_not_undone(chat: Chat) -> None:
-    """Of the wish to forget the time zone no undo reaches for an older write."""
-    chat.expects()
-    assert phrase("forget_sure", "en") in await chat.says("forget my time zone")
-    async with chat.assistant() as assistant:
-        assert len(await said(assistant, "agreed", "yes")) == 1
-        assert await said(assistant, "undone", "undo") != [phrase("forgotten_me", "en")]
-
-
 async def test_what_was_deleted_already_is_not_deleted_again(chat: Chat) -> None:
     """Another process may meet the same wish; later messages stay."""
     chat.expects(supervisor=["Nice to meet you."])

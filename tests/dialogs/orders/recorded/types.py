@@ -4,17 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dialogs.orders.records import (
-    ITEM_ID,
-    ORDER,
-    ORDER_ID,
-    PAYMENT_ID,
-    PRODUCT,
-    PRODUCT_ID,
-    USER,
-    USER_ID,
-    VARIANT,
-)
+from dialogs.orders.records import ITEM_ID, ORDER, ORDER_ID, PAYMENT_ID, PRODUCT, PRODUCT_ID, USER, USER_ID, VARIANT
 
 Schema = Mapping[str, Any]
 

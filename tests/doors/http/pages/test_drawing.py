@@ -26,36 +26,9 @@ from tests.support.shop_tools import BEGIN, with_shop
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'><b>"
 SHARED = Path("app/doors/http/pages/templates")
 ALLOWED = {
-    "article",
-    "section",
-    "div",
-    "span",
-    "p",
-    "form",
-    "fieldset",
-    "legend",
-    "input",
-    "button",
-    "label",
-    "ul",
-    "ol",
-}
-ALLOWED |= {
-    "li",
-    "table",
-    "thead",
-    "tbody",
-    "tr",
-    "th",
-    "td",
-    "h2",
-    "a",
-    "em",
-    "strong",
-    "details",
-    "summary",
-    "pre",
-    "progress",
+    *("article", "section", "div", "span", "p", "form", "fieldset", "legend", "input", "button", "label"),
+    *("ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td", "h2", "a", "em", "strong"),
+    *("details", "summary", "pre", "progress"),
 }
 
 

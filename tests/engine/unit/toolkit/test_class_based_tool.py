@@ -18,12 +18,13 @@ from agents.toolkit.traits import UNTRUSTED, traits_of
 from app.composition import discover
 from app.presentation.tool_card import cards
 from app.testing import Chat, told
-from app.testing.script import Call
+from app.testing.script import Call, Line
 from prompts import phrase
 from tests.support.changed_speakers import changed
 
 pytestmark = pytest.mark.needs("planner")
 
+BEGIN: list[Line] = [Call("plan_things", {"brief": "my parcel"})]
 LONG = "7f9c24e8-3b12-4d5a-9c1e-000000000001"
 
 
@@ -142,10 +143,8 @@ def test_a_class_based_tool_has_a_card() -> None:
 async def test_a_blocking_run_is_off_the_event_loop(parcels: Chat) -> None:
     """The model reads JSON with numbers for identifiers, and may give these to the next tool."""
     TRACK.threads.clear()
-    parcels.expects(
-        supervisor=[Call("plan_things", {"brief": "my parcel"})],
-        planner=[Call("track", {"word": "shoes"}), Call("send", {"parcel": "1"}), "Sent."],
-    )
+    calls = [Call("track", {"word": "shoes"}), Call("send", {"parcel": "1"})]
+    parcels.expects(supervisor=BEGIN, planner=[*calls, "Sent."])
     assert await parcels.says("where is it?") == told("""
         user: where is it?
         supervisor -> planner
@@ -160,9 +159,7 @@ async def test_a_blocking_run_is_off_the_event_loop(parcels: Chat) -> None:
 @pytest.mark.parametrize("how", ["told", "broken", "end", "stop"])
 async def test_what_a_class_raises_ends_no_turn(parcels: Chat, how: str) -> None:
     """The model is told that the tool failed, without the words of an exception that it does not know."""
-    parcels.expects(
-        supervisor=[Call("plan_things", {"brief": "my parcel"})], planner=[Call("lose", {"how": how}), "Sorry."]
-    )
+    parcels.expects(supervisor=BEGIN, planner=[Call("lose", {"how": how}), "Sorry."])
     seen = await parcels.says("lose it")
     assert phrase("tool_failed", "en", tool="lose") in seen
     assert "secret" not in seen
@@ -170,9 +167,7 @@ async def test_what_a_class_raises_ends_no_turn(parcels: Chat, how: str) -> None
 
 async def test_a_function_without_traits_works(parcels: Chat) -> None:
     """`@tool` alone makes a tool that only reads."""
-    parcels.expects(
-        supervisor=[Call("plan_things", {"brief": "my parcel"})], planner=[Call("weigh", {"grams": 1500}), "Light."]
-    )
+    parcels.expects(supervisor=BEGIN, planner=[Call("weigh", {"grams": 1500}), "Light."])
     assert '{"kilos":1.5}' in await parcels.says("how heavy is it?")
 
 
@@ -180,7 +175,7 @@ async def test_parameters_with_aliases_and_a_blocking_store(chat: Chat) -> None:
     """A model is shown the names, and each value arrives; blocking code has the long-term store, too."""
     chat.speakers = changed(chat.speakers, "planner", tools=[keep])
     call = Call("keep", {"word": "box", "most": 5})
-    chat.expects(supervisor=[Call("plan_things", {"brief": "-"})], planner=[call, "Kept."])
+    chat.expects(supervisor=BEGIN, planner=[call, "Kept."])
     assert "planner.keep(word='box', most=5) = box: 5\n" in await chat.says("keep it")
 
 

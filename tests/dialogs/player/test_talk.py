@@ -57,6 +57,11 @@ def couch(chat: Chat) -> Couch:
     return Couch(chat)
 
 
+def putting_on(words: str, title: int = 1) -> list[Line]:
+    """Return what a model calls and says to put a title on."""
+    return [Call("choose_title", {"words": words}), Call("play_title", {"title_id": title}), "It plays."]
+
+
 def named(playback: Playback) -> tuple[str, str, int]:
     """Return the title of the playback, whether it runs, and its position."""
     return playback.title.name if playback.title else "", playback.state, playback.position
@@ -80,8 +85,7 @@ async def test_the_first_film_at_volume_20(chat: Chat, couch: Couch) -> None:
 async def test_the_cartoon_we_watched_yesterday(chat: Chat, couch: Couch) -> None:
     """The model looks a film up by the day it was played, and passes the result to the next call."""
     couch.time = MONDAY - DAY
-    play: list[Line] = [Call("choose_title", {"words": "steamboat"}), Call("play_title", {"title_id": 1}), "It plays."]
-    chat.expects(supervisor=BEGIN, player=play)
+    chat.expects(supervisor=BEGIN, player=putting_on("steamboat"))
     await couch.says("We would like Steamboat Willie tonight")
 
     couch.time = MONDAY
@@ -99,12 +103,7 @@ async def test_the_cartoon_we_watched_yesterday(chat: Chat, couch: Couch) -> Non
 async def test_switch_off_when_this_ends(chat: Chat, couch: Couch) -> None:
     """With the sleep timer nothing plays after the end; it is so in a fresh process, hours later."""
     timer: list[Line] = [Call("control_playback", {"action": "stop_at_end"}), "I will."]
-    play: list[Line] = [
-        Call("choose_title", {"words": "flash gordon"}),
-        Call("play_title", {"title_id": 1}),
-        "It plays.",
-    ]
-    chat.expects(supervisor=BEGIN, player=[*play, *timer], observer=["stay"])
+    chat.expects(supervisor=BEGIN, player=[*putting_on("flash gordon"), *timer], observer=["stay"])
     trace = await couch.says("Flash Gordon, if you have it", "And switch off when this ends")
     view = "view: player Flash Gordon, season 1, episode 1: The Planet of Peril (then switched off)"
     assert trace.endswith(f"{view}\nplayer: I will.")
@@ -117,12 +116,7 @@ async def test_switch_off_when_this_ends(chat: Chat, couch: Couch) -> None:
 
 async def test_without_it_the_next_episode_plays(chat: Chat, couch: Couch) -> None:
     """Episodes follow each other by the clock, whoever looks and when; each that has ended is watched."""
-    play: list[Line] = [
-        Call("choose_title", {"words": "flash gordon"}),
-        Call("play_title", {"title_id": 1}),
-        "It plays.",
-    ]
-    chat.expects(supervisor=BEGIN, player=play)
+    chat.expects(supervisor=BEGIN, player=putting_on("flash gordon"))
     await couch.says("Flash Gordon, if you have it")
 
     couch.time += 65 * 60
@@ -154,9 +148,7 @@ async def test_only_those_and_the_second_one(chat: Chat, couch: Couch) -> None:
         "Ten.",
         Call("search_titles", {"rating_from": 8, "listed": True}),
         "Four.",
-        Call("choose_title", {"words": "the second one"}),
-        Call("play_title", {"title_id": 2}),
-        "It plays.",
+        *putting_on("the second one", 2),
     ]
     chat.expects(supervisor=BEGIN, player=searches, observer=["stay", "stay"])
     trace = await couch.says("Which films have you got?", "only those with a high rating", "the second one")
@@ -169,13 +161,8 @@ async def test_only_those_and_the_second_one(chat: Chat, couch: Couch) -> None:
 
 async def test_a_correction_changes_what_was_just_done(chat: Chat, couch: Couch) -> None:
     """ "No, 30" sets the volume and leaves the film; "the other one" changes the film and leaves the volume."""
-    first: list[Line] = [
-        Call("choose_title", {"words": "the general"}),
-        Call("play_title", {"title_id": 1}),
-        "It plays.",
-    ]
+    first, other = putting_on("the general"), putting_on("nosferatu", 2)
     volumes: list[Line] = [Call("set_volume", {"volume": 20}), "20.", Call("set_volume", {"volume": 30}), "30."]
-    other: list[Line] = [Call("choose_title", {"words": "nosferatu"}), Call("play_title", {"title_id": 2}), "It plays."]
     chat.expects(supervisor=BEGIN, player=[*first, *volumes, *other], observer=["stay"])
     await couch.says(
         "I would love to see The General", "At volume 20", "no, 30 it should be", "I meant Nosferatu, sorry"
@@ -212,8 +199,7 @@ async def test_what_may_not_be_played_has_a_reason_and_a_code(
 
 async def test_everybody_at_a_terminal_has_a_profile(chat: Chat, couch: Couch) -> None:
     """A user at the terminal plays without an assigned profile; the playback is theirs alone."""
-    play: list[Line] = [Call("choose_title", {"words": "gertie"}), Call("play_title", {"title_id": 1}), "It plays."]
-    chat.expects(supervisor=BEGIN, player=play)
+    chat.expects(supervisor=BEGIN, player=putting_on("gertie"))
     await couch.says("Is Gertie here? Let us see it", user="other")
     assert named(await couch.now("other")) == ("Gertie the Dinosaur", "playing", 0)
     assert named(await couch.now()) == ("", "stopped", 0)
@@ -230,8 +216,7 @@ async def test_a_family_has_one_history(chat: Chat, couch: Couch) -> None:
     """Two users with one profile see what "we" have watched; a third one with another profile does not."""
     for user, profile in (("ann", "family"), ("bob", "family"), ("cid", "cid")):
         await couch.limit(user, profile, None)
-    play: list[Line] = [Call("choose_title", {"words": "gertie"}), Call("play_title", {"title_id": 1}), "It plays."]
-    chat.expects(supervisor=BEGIN, player=play)
+    chat.expects(supervisor=BEGIN, player=putting_on("gertie"))
     await couch.says("Is Gertie here? Let us see it", user="ann", device="telegram")
     for user, count in (("bob", 1), ("cid", 0)):
         chat.expects(supervisor=BEGIN, player=[Call("list_played", {"day": "today"}), "That is it."])
@@ -241,15 +226,9 @@ async def test_a_family_has_one_history(chat: Chat, couch: Couch) -> None:
 
 async def test_undo_puts_back_what_played_and_what_was_marked(chat: Chat, couch: Couch) -> None:
     """A like goes, the volume is as it was, and after a wrong film the right one goes on where it was."""
-    chat.expects(
-        supervisor=BEGIN,
-        player=[
-            *(Call("choose_title", {"words": "the general"}), Call("play_title", {"title_id": 1}), "It plays."),
-            *(Call("mark_title", {"title_id": 1, "liked": True}), "Noted."),
-            *(Call("choose_title", {"words": "nosferatu"}), Call("play_title", {"title_id": 2}), "It plays."),
-        ],
-        observer=["stay", "stay"],
-    )
+    like: list[Line] = [Call("mark_title", {"title_id": 1, "liked": True}), "Noted."]
+    lines = [*putting_on("the general"), *like, *putting_on("nosferatu", 2)]
+    chat.expects(supervisor=BEGIN, player=lines, observer=["stay", "stay"])
     await couch.says("I would love to see The General", "and by the way, it is a great film")
     couch.time += 600
     await couch.says("Nosferatu would be nice now")
@@ -264,8 +243,7 @@ async def test_what_a_person_watched_is_forgotten_with_them(chat: Chat, couch: C
     await couch.limit("ann", "family", None)
     if shares:
         await couch.limit("bob", "family", None)
-    play: list[Line] = [Call("choose_title", {"words": "gertie"}), Call("play_title", {"title_id": 1}), "It plays."]
-    chat.expects(supervisor=BEGIN, player=play)
+    chat.expects(supervisor=BEGIN, player=putting_on("gertie"))
     await couch.says("Is Gertie here? Let us see it", user="ann", device="telegram")
     async with chat.assistant() as assistant:
         assert await assistant.memory.forget("ann")
@@ -274,8 +252,7 @@ async def test_what_a_person_watched_is_forgotten_with_them(chat: Chat, couch: C
 
 async def test_the_model_is_told_what_plays(chat: Chat, couch: Couch) -> None:
     """The line on the screen is that of the moment, whatever list was shown before; a group is not told."""
-    play: list[Line] = [Call("choose_title", {"words": "metropolis"}), Call("play_title", {"title_id": 1}), "It plays."]
-    chat.expects(supervisor=BEGIN, player=[*play, "A machine.", "Yes."], observer=["stay", "stay"])
+    chat.expects(supervisor=BEGIN, player=[*putting_on("metropolis"), "A machine.", "Yes."], observer=["stay", "stay"])
     await couch.says("Metropolis, if you have it")
     assert "On the screen now: nothing plays." in chat.script.asked[1].messages[-1].text
     couch.time += 600
@@ -288,8 +265,7 @@ async def test_the_model_is_told_what_plays(chat: Chat, couch: Couch) -> None:
 @pytest.mark.parametrize("words", ["episode 3", "the third episode"])
 async def test_an_episode_is_one_of_the_series_that_plays(chat: Chat, couch: Couch, words: str) -> None:
     """ "Play episode 3" means the series on the screen, and not the third title of an old list."""
-    series: list[Line] = [Call("choose_title", {"words": "flash gordon"}), Call("play_title", {"title_id": 11}), "Yes."]
-    third: list[Line] = [Call("choose_title", {"words": words}), Call("play_title", {"title_id": 13}), "Yes."]
+    series, third = putting_on("flash gordon", 11), putting_on(words, 13)
     chat.expects(supervisor=BEGIN, player=[Call("search_titles"), "Eleven.", *series, *third], observer=["stay"] * 2)
     await couch.says("What have you got?", "Flash Gordon, then", f"play {words}")
     assert named(await couch.now()) == ("Captured by Shark Men", "playing", 0)

@@ -90,14 +90,6 @@ def test_a_folder_of_ones_own_is_searched(own: Path) -> None:
     assert "calm.pre_check" in run(own, "graph", SHIPPED_DIALOGS="none")
 
 
-@pytest.mark.slow
-def test_a_mistake_in_it_is_named(own: Path) -> None:
-    """The line says which of its files is wrong, and where."""
-    (own / "dialogs" / "clinic" / "wording.py").write_text("from math import pie\n", "utf-8")
-    output = run(own, "graph", code=2)
-    assert "own/dialogs/clinic/wording.py, line 1: ImportError: cannot import name 'pie'" in output
-
-
 TRIP = {
     "dialogs/trip.py": """from langchain_core.tools import tool
 from pydantic import BaseModel

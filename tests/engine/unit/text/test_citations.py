@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from agents.state.citations import Citation, CitationReader, CitedSource, cited, shifted, uncited, without_marks
+from agents.state.citations import Citation, CitationReader, CitedSource, cited, shifted, without_marks
 
 SOURCES: list[CitedSource] = [{"title": f"Page {number}", "url": f"https://x.example/{number}"} for number in range(3)]
 REPLIES = {
@@ -59,19 +59,6 @@ def test_half_a_mark_is_held_back() -> None:
     reader = CitationReader(SOURCES)
     pieces = ["It is so ", "[sou", "rce=[0", "]", "]. Or [s", "o]."]
     assert [reader.feed(piece).text for piece in pieces] == ["It is so", "", "", "", " [1]. Or", " [so]."]
-
-
-def test_what_there_is_not_is_counted_and_kept_from_the_model() -> None:
-    """A model reads its own marks again, but none that would teach it to make up more."""
-    reply = cited("A [source=[0, 9]] b [source=[5]] c [source=[1", SOURCES)
-    assert (reply.unknown, reply.source) == (3, "A [source=[0]] b c")
-
-
-def test_a_text_without_marks_stays_as_it_is() -> None:
-    """A statement without a source gets none, also if sources were found."""
-    reply = cited("Nobody cites [1] here.", SOURCES)
-    assert (reply.text, reply.citations, reply.unknown) == ("Nobody cites [1] here.", [], 0)
-    assert uncited("A [source=[0]] b") == "A b"
 
 
 def test_a_foreign_text_cannot_hold_a_mark() -> None:

@@ -88,7 +88,7 @@ async def test_a_reply_has_so_many_calls(bounded: Chat, count: int) -> None:
     given(bounded, _noting(ran))
     bounded.expects(supervisor=[[Call("note_down", {"number": number}) for number in range(count)], "Done."])
     trace = await bounded.says("go")
-    assert ran == [0, 1, 2, 3]
+    assert sorted(ran) == [0, 1, 2, 3]
     assert trace.count("note_down") == 4
     answers = [message for message in await bounded.messages(SUPERVISOR) if message.type == "tool"]
     assert [message.text for message in answers][-1] == phrase("call_surplus", "en")

@@ -13,19 +13,9 @@ DATE = 1_790_000_000
 BOT: dict[str, Any] = {"id": 1234567, "is_bot": True, "first_name": "Sue", "username": "sue_bot"}
 SHOWN = ("text", "entities", "caption", "reply_markup", "message_thread_id")
 RIGHTS = (
-    "can_be_edited",
-    "is_anonymous",
-    "can_manage_chat",
-    "can_delete_messages",
-    "can_manage_video_chats",
-    "can_restrict_members",
-    "can_promote_members",
-    "can_change_info",
-    "can_invite_users",
-    "can_post_stories",
-    "can_edit_stories",
-    "can_delete_stories",
-    "can_send_welcome_messages",
+    *("can_be_edited", "is_anonymous", "can_manage_chat", "can_delete_messages", "can_manage_video_chats"),
+    *("can_restrict_members", "can_promote_members", "can_change_info", "can_invite_users", "can_post_stories"),
+    *("can_edit_stories", "can_delete_stories", "can_send_welcome_messages"),
 )
 """The rights of an administrator; the Bot API requires the whole list."""
 LARGEST = 20 * 2**20

@@ -10,11 +10,9 @@ import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tests.support.telegram_chats import BOT, DATE, Draft, Json, Refused, TelegramChats, refusal
-from tests.support.telegram_flood import Flood
 from tests.support.telegram_http import Reply, cut, listening
 from tests.support.telegram_limits import request_faults, units
 from tests.support.telegram_schema import answer_faults, described, value_faults
@@ -26,16 +24,6 @@ TOKEN = "1234567:a-token-that-must-never-be-seen"
 STEP = 0.005
 MARKED = {"bot_command": r"(?<!\S)/[A-Za-z0-9_]{1,32}(@\w+)?", "mention": r"(?<![\w@.])@\w{2,32}\b"}
 """The marks that Telegram finds in a text, by the kind of entity."""
-
-
-@dataclass(frozen=True)
-class Fault:
-    """An answer to a call that fails."""
-
-    reply: Reply | None
-    """The answer; None cuts the connection."""
-    is_after: bool
-    """Whether the call still takes effect."""
 
 
 class Jobs(Protocol):
@@ -61,9 +49,8 @@ class BotApi:
         """The calls that were refused."""
         self.violations: list[str] = []
         self.chats = TelegramChats(dict(bot))
-        self.failures: dict[str, deque[Fault]] = {}
-        """The next answers to a method, instead of its effect or after it."""
-        self.flood: Flood | None = None
+        self.failures: dict[str, deque[Reply | None]] = {}
+        """The next answers to a method, instead of its effect; None cuts the connection."""
         self.offset = 0
         """The bot has acknowledged all updates before this one."""
         self.issued = self.token = token
@@ -214,16 +201,17 @@ class BotApi:
         self.taps(message, label, **more)
         return await self.until_sent(message["chat"]["id"], sent, door)
 
-    def fail(self, method: str, reply: Reply | None, *, after: bool = False) -> None:
-        """Let a coming call of a method, or a download ("files"), fail, once.
-
-        None cuts the connection; with `after` the call still takes effect.
-        """
-        self.failures.setdefault(method, deque()).append(Fault(reply, after))
+    def fail(self, method: str, reply: Reply | None) -> None:
+        """Let a coming call of a method, or a download ("files"), fail, once; None cuts the connection."""
+        self.failures.setdefault(method, deque()).append(reply)
 
     def methods(self) -> list[str]:
         """Return the names of the called methods."""
         return [method for method, _ in self.calls]
+
+    def toasts(self) -> list[str]:
+        """Return the texts that answered taps."""
+        return [call["text"] for method, call in self.calls if method == "answerCallbackQuery" and "text" in call]
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
@@ -245,19 +233,13 @@ class BotApi:
         return reply
 
     def _file(self, id: str) -> Reply:
-        waiting = self.failures.get("files")
-        if waiting:
-            return waiting.popleft().reply or cut()
+        if waiting := self.failures.get("files"):
+            return waiting.popleft() or cut()
         return (200, self.chats.files[id]) if id in self.chats.files else refusal(404, "Not Found")
 
     async def _reply(self, method: str, sent: Json) -> Reply:
-        waiting = self.failures.get(method)
-        fault = waiting.popleft() if waiting else None
-        if fault and not fault.is_after:
-            return fault.reply or cut()
-        chat = sent.get("chat_id")
-        if self.flood and isinstance(chat, int) and (wait := self.flood.retry_after(method, chat)):
-            return refusal(429, f"Too Many Requests: retry after {wait}", retry_after=wait)
+        if waiting := self.failures.get(method):
+            return waiting.popleft() or cut()
         try:
             if method == "getUpdates" and self.chats.webhook:
                 return refusal(409, "Conflict: can't use getUpdates method while webhook is active")
@@ -265,7 +247,7 @@ class BotApi:
         except Refused as refused:
             return refused.reply
         self.violations += answer_faults(method, result) if method != "getUpdates" else []
-        return (fault.reply or cut()) if fault else (200, {"ok": True, "result": result})
+        return 200, {"ok": True, "result": result}
 
     async def _updates_for(self, sent: Json) -> list[Json]:
         self.offset = max(self.offset, sent.get("offset") or 0)

@@ -36,18 +36,6 @@ async def test_new_begins_another_conversation(door: Open, world: BotApi, script
         assert "the first words" in str([message.text for message in script.asked[-1].messages])
 
 
-async def test_new_takes_along_what_is_known(door: Open, world: BotApi) -> None:
-    """Lists and reminders are the person's, in every conversation; a reminder rings in the chat."""
-    async with door(Echo().models(ROLES)) as telegram:
-        world.says(ANN, "/start")
-        await world.asks(ANN, "/new", sent=2)
-        assert telegram.names.thread(ANN) == "telegram-11~2"
-        assert await telegram.tell("telegram-11~2", "⏰ gm")
-        assert await telegram.tell("telegram-11", "⏰ older")
-        assert world.texts(ANN)[2:] == ["⏰ gm", "⏰ older"]
-        assert await todos(telegram.assistant, "telegram-11") == []
-
-
 async def test_new_ends_the_running_answer_and_outlives_a_kill(door: Open, world: BotApi, script: Script) -> None:
     """Earlier messages stay in their conversation; later ones go to the new conversation, and once."""
     script.gates["supervisor"] = Gate(0)

@@ -8,14 +8,11 @@ import pytest
 pytest.importorskip("dialogs.planner")
 
 from agents.memory.sqlite_file import SqliteBackend
-from agents.models import Model, Models
 from app.plugins.telegram.door import TelegramDoor
 from dialogs.planner.store import Reminders
 from tests.plugins.telegram.people import ANN, BOB, Open
-from tests.support.rules import RulesModel
+from tests.support.rules import rules
 from tests.support.telegram_server import BotApi
-
-RULES = Models(default=Model("local:rules", RulesModel()))
 
 
 class Calendar:
@@ -51,7 +48,7 @@ async def hears(world: BotApi, chat: int, text: str) -> str:
 
 async def test_today_shows_what_is_due_overdue_and_next(door: Open, world: BotApi, calendar: Calendar) -> None:
     """A reminder that rang and was not deleted is overdue on the next day; an empty day is told as such."""
-    async with door(RULES) as telegram:
+    async with door(rules()) as telegram:
         assert "Nothing is noted" in await hears(world, ANN, "/today")
         await hears(world, ANN, "remind me at 3 pm to call the bank")
         await hears(world, ANN, "remind me tomorrow at 10 to see the dentist")
@@ -74,7 +71,7 @@ async def test_today_shows_what_is_due_overdue_and_next(door: Open, world: BotAp
 async def test_a_morning_comes_at_an_hour_of_ones_own(door: Open, world: BotApi, calendar: Calendar) -> None:
     """Each user has an hour of their own, once a day, with that day's things; after an undo none comes."""
     morning = datetime(2026, 11, 21, 7, 15, tzinfo=UTC)
-    async with door(RULES) as telegram:
+    async with door(rules()) as telegram:
         await hears(world, ANN, "remind me tomorrow at 10 to see the dentist")
         assert "7:15 am" in await hears(world, ANN, "send me my day at 7:15")
         assert "9 am" in await hears(world, BOB, "send me my day at 9")
@@ -85,7 +82,7 @@ async def test_a_morning_comes_at_an_hour_of_ones_own(door: Open, world: BotApi,
     assert "see the dentist" in text
     assert len(world.texts(BOB)) == sent[1]
 
-    async with door(RULES) as telegram:
+    async with door(rules()) as telegram:
         calendar.set(morning + timedelta(hours=2), telegram)
         assert (await world.until_sent(BOB, sent[1] + 1))[-1].startswith("Today, Saturday, 21 November")
         calendar.set(morning + timedelta(days=1), telegram)

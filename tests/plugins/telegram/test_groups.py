@@ -1,32 +1,22 @@
 """A group in Telegram, end to end: three people, one bot, and what each of them gets."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from agents.memory.store import namespace_of
-from agents.models import Model, Models
 from app.assistant.clocks import Ring
 from app.plugins.telegram.door import TelegramDoor
 from app.testing.script import Call, Script
 from tests.plugins.telegram.people import ANN, BOB, GROUP, Open
-from tests.support.rules import RulesModel
+from tests.support.rules import rules
 from tests.support.scripted_assistant import ROLES, Echo, Holding, todos
 from tests.support.shop_tools import BEGIN
 from tests.support.telegram_server import BotApi, refusal
 
-OWN_LINE = "This is yours alone, so it is not shown here, where others read along. You get it privately."
-
-
-def toasts(world: BotApi) -> list[str]:
-    """Return the texts that answered taps."""
-    return [call["text"] for method, call in world.calls if method == "answerCallbackQuery" and "text" in call]
-
-
-def rules() -> Models:
-    """Return the model that needs no key."""
-    return Models(default=Model("local:rules", RulesModel()))
+CAROL = 33
 
 
 async def give(door: TelegramDoor, user: int, *texts: str) -> None:
@@ -36,30 +26,9 @@ async def give(door: TelegramDoor, user: int, *texts: str) -> None:
         await door.assistant.memory.store.aput(namespace_of(f"telegram-{user}", "todos"), text, value)
 
 
-async def settled(world: BotApi, door: TelegramDoor, chat: int, number: int) -> list[str]:
-    """Wait until a chat has so many messages and its turns are over; return the messages."""
-    texts = await world.until_sent(chat, number)
-    await world.until(lambda: not door.chats.busy)
-    return texts
-
-
-async def asks(world: BotApi, door: TelegramDoor, text: str, *, sent: int, **more: Any) -> list[str]:
+async def asks(world: BotApi, door: TelegramDoor, text: str, **more: Any) -> list[str]:
     """Let somebody write in the group, and wait until that is settled; return the group's messages."""
-    world.says(GROUP, text, **more)
-    return await settled(world, door, GROUP, sent)
-
-
-@pytest.mark.needs("planner")
-async def test_a_list_goes_to_its_owner(door: Open, world: BotApi) -> None:
-    """A to-do in a group is confirmed there; the list goes to the person's own chat, without a key too."""
-    async with door(rules()) as telegram:
-        await give(telegram, ANN, "secret-one", "secret-two")
-        assert "3. gm" in (await asks(world, telegram, "@sue_bot add gm to my list", user=ANN, sent=1))[0]
-        assert (await asks(world, telegram, "@sue_bot show my list", user=ANN, sent=2))[1] == OWN_LINE
-        [private] = world.texts(ANN)
-        assert private.split("\n") == ["1. secret-one", "2. secret-two", "3. gm"]
-        await asks(world, telegram, "@sue_bot show my list", user=BOB, sent=3)
-    assert "secret" not in "".join(world.texts(GROUP) + world.texts(BOB))
+    return await world.asks(GROUP, text, door=door, **more)
 
 
 @pytest.mark.parametrize("forged", ["telegram-22", "telegram-11", ""])
@@ -73,7 +42,7 @@ async def test_a_forged_tap_answers_nothing(shop: Open, world: BotApi, script: S
         data = message["reply_markup"]["inline_keyboard"][1][0]["callback_data"].rpartition(":")[0]
         buttons = {"inline_keyboard": [[{"text": "Mine", "callback_data": f"{data}:{forged}"}]]}
         world.taps({**message, "reply_markup": buttons}, "Mine", user=BOB)
-        await world.until(lambda: toasts(world))
+        await world.until(lambda: world.toasts())
         assert await telegram.assistant.asked(f"telegram-{GROUP}") == [f"telegram-{ANN}"]
 
 
@@ -85,10 +54,10 @@ async def test_each_forgets_their_own_part(door: Open, world: BotApi) -> None:
         await asks(world, telegram, "@sue_bot bobs word", user=BOB, sent=2)
         assert "What others said stays" in (await asks(world, telegram, "/forget@sue_bot", user=BOB, sent=3))[2]
         world.taps(world.sent[-1], "Yes, do it", user=ANN)
-        await world.until(lambda: toasts(world) == ["This question was put to somebody else."])
+        await world.until(lambda: world.toasts() == ["This question was put to somebody else."])
         assert len(await telegram.assistant.history(f"telegram-{GROUP}")) == 4
         world.taps(world.sent[-1], "Yes, do it", user=BOB)
-        await settled(world, telegram, GROUP, 4)
+        await world.until_sent(GROUP, 4, door=telegram)
         texts = [line.text for line in await telegram.assistant.history(f"telegram-{GROUP}")]
         assert texts == ["anns word", "anns word"]
         assert await todos(telegram.assistant, f"telegram-{ANN}") == ["secret-one"]
@@ -99,10 +68,9 @@ async def test_a_private_chat_forgets_all_also_after_a_group(door: Open, world: 
     async with door(Echo().models(ROLES)) as telegram:
         await give(telegram, ANN, "secret-one")
         await asks(world, telegram, "@sue_bot anns word", user=ANN, sent=1)
-        world.says(ANN, "hello")
-        await settled(world, telegram, ANN, 1)
-        world.says(ANN, "/forget yes")
-        assert "What you said in other conversations is kept" in (await settled(world, telegram, ANN, 2))[1]
+        await world.asks(ANN, "hello", sent=1, door=telegram)
+        texts = await world.asks(ANN, "/forget yes", sent=2, door=telegram)
+        assert "What you said in other conversations is kept" in texts[1]
         assert await todos(telegram.assistant, f"telegram-{ANN}") == []
         assert len(await telegram.assistant.history(f"telegram-{GROUP}")) == 2
 
@@ -130,7 +98,7 @@ async def test_further_names_call_the_bot(door: Open, world: BotApi) -> None:
     async with door(Echo().models(ROLES), telegram_wake_words="Sue, эй помощник") as telegram:
         for text in ("I met Sue", "Suellen is here", "SUE, hello", "Эй, помощник", "эй помощник: привет"):
             world.says(GROUP, text, user=ANN)
-        await settled(world, telegram, GROUP, 2)
+        await world.until_sent(GROUP, 2, door=telegram)
     assert world.texts(GROUP) == ["hello", "привет"]
 
 
@@ -177,9 +145,9 @@ async def test_who_writes_for_the_group_speaks_for_its_administrators(
         await asks(world, telegram, "@sue_bot I want to return something", writer=ADMIN, sender_chat=BEHIND, sent=1)
         assert "All writes this." in script.asked[0].messages[-1].text
         world.taps(world.sent[0], "2. Red hat", user=ANN)
-        await world.until(lambda: toasts(world) == ["This question was put to somebody else."])
+        await world.until(lambda: world.toasts() == ["This question was put to somebody else."])
         world.taps(world.sent[0], "2. Red hat", user=BOB)
-        assert (await settled(world, telegram, GROUP, 2))[1] == "Sent back."
+        assert (await world.until_sent(GROUP, 2, door=telegram))[1] == "Sent back."
         lines = await telegram.assistant.history(f"telegram-{GROUP}", f"telegram-anonymous{GROUP}")
     assert [line.text for line in lines if line.role == "user"] == ["I want to return something", "Red hat"]
 
@@ -191,9 +159,9 @@ async def test_who_writes_for_the_group_may_do_what_concerns_all(door: Open, wor
         world.says(GROUP, "/new@sue_bot", writer=ADMIN, sender_chat=BEHIND)
         await world.until(lambda: telegram.names.thread(GROUP) == f"telegram-{GROUP}~2")
         assert "getChatMember" not in world.methods()
-        await settled(world, telegram, GROUP, 1)
+        await world.until_sent(GROUP, 1, door=telegram)
         world.says(GROUP, "@sue_bot show my list", writer=ADMIN, sender_chat=BEHIND)
-        assert "under your own name" in (await settled(world, telegram, GROUP, 2))[-1]
+        assert "under your own name" in (await world.until_sent(GROUP, 2, door=telegram))[-1]
 
 
 async def test_an_anonymous_administrator_is_told_once(door: Open, world: BotApi) -> None:
@@ -232,14 +200,22 @@ async def test_nobodys_commands_wait_for_anothers_answer(door: Open, world: BotA
         await world.until(lambda: world.offset > last["message_id"])
         script.gates.clear()
         gate.set()
-        assert (await settled(world, telegram, GROUP, 4))[1:] == ["One two three", "Hello Bob.", "Hello Ann."]
+        assert (await world.until_sent(GROUP, 4, door=telegram))[1:] == ["One two three", "Hello Bob.", "Hello Ann."]
 
 
-REFUSALS = [(403, "Forbidden: bot can't initiate conversation with a user"), (400, "Bad Request: chat not found")]
+CANNOT = (403, "Forbidden: bot can't initiate conversation with a user")
 
 
-@pytest.mark.parametrize("said", ["/today@sue_bot", "/export@sue_bot", "@sue_bot show my list"])
-@pytest.mark.parametrize(("code", "words"), [(0, ""), *REFUSALS])
+@pytest.mark.parametrize(
+    ("said", "code", "words"),
+    [
+        ("/today@sue_bot", 0, ""),
+        ("/export@sue_bot", 0, ""),
+        ("@sue_bot show my list", 0, ""),
+        ("/export@sue_bot", *CANNOT),
+        ("@sue_bot show my list", 400, "Bad Request: chat not found"),
+    ],
+)
 @pytest.mark.needs("planner")
 async def test_what_is_ones_own_goes_to_the_private_chat(
     door: Open, world: BotApi, said: str, code: int, words: str
@@ -271,3 +247,45 @@ async def test_everybody_is_spoken_to_in_their_own_language(door: Open, world: B
     assert texts[4].startswith("This deletes")
     rows = [line.split()[-1] for text in texts[6:] for line in text.split("\n")[1:]]
     assert rows == ["1", "English", "2", "русский"]
+
+
+@pytest.mark.needs("planner")
+async def test_each_has_a_question_of_their_own(shop: Open, world: BotApi, script: Script) -> None:
+    """Two are asked at the same time: each answers theirs, in any order, and nobody answers another's."""
+    script.add(supervisor=[*BEGIN, *BEGIN], planner=[Call("choose_order"), Call("choose_order"), "Bobs.", "Anns."])
+    async with shop() as telegram:
+        for number, user in enumerate((ANN, BOB), 1):
+            await asks(world, telegram, "@sue_bot I want to return something", user=user, sent=number)
+        first, second = world.sent
+        for message, user in ((first, BOB), (first, CAROL), (second, ANN), (second, CAROL)):
+            world.taps(message, "2. Red hat", user=user)
+        await world.until(lambda: len(world.toasts()) == 4)
+        assert {*world.toasts()} == {"This question was put to somebody else."}
+        await world.presses(second, "3. Green coat", user=BOB, sent=3, door=telegram)
+        assert (await asks(world, telegram, "@sue_bot 1", user=ANN, sent=4))[2:] == ["Bobs.", "Anns."]
+        chosen = {
+            user: (await telegram.assistant.history(f"telegram-{GROUP}", f"telegram-{user}"))[-2] for user in (ANN, BOB)
+        }
+    assert [chosen[user].text for user in (ANN, BOB)] == ["1", "Green coat"]
+
+
+@pytest.mark.needs("planner")
+async def test_each_has_lists_of_their_own(door: Open, world: BotApi) -> None:
+    """A to-do asks first after others have spoken; its owner alone sees it, and alone takes it back."""
+    async with door(rules()) as telegram:
+        await asks(world, telegram, "@sue_bot add anchovies to my list", user=ANN, sent=1)
+        for number, (user, other, thing) in enumerate(((BOB, CAROL, "bananas"), (CAROL, ANN, "cherries"))):
+            await asks(world, telegram, f"@sue_bot add {thing} to my list", user=user, sent=2 + 2 * number)
+            world.taps(world.sent[-1], "Yes", user=other)
+            await world.presses(world.sent[-1], "Yes", user=user, sent=3 + 2 * number, door=telegram)
+        for number in (6, 7):
+            await asks(world, telegram, "/undo@sue_bot", user=BOB, sent=number)
+        lists = [await todos(telegram.assistant, f"telegram-{user}") for user in (ANN, BOB, CAROL)]
+        assert lists == [["anchovies"], [], ["cherries"]]
+        for number, user in enumerate((ANN, BOB, CAROL), 8):
+            await asks(world, telegram, "@sue_bot show my list", user=user, sent=number)
+        shown = (await asks(world, telegram, "/history@sue_bot", user=CAROL, sent=11))[-1]
+    private = ["\n".join(world.texts(user)) for user in (ANN, BOB, CAROL)]
+    assert [re.findall(r"anchovies|bananas|cherries", text) for text in private] == [["anchovies"], [], ["cherries"]]
+    assert "add cherries" in shown
+    assert not re.search("anchovies|bananas", shown)

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from agents.memory.sqlite_file import SqliteBackend
-from app.plugins.telegram.bot import REFUSED
-from prompts import languages
 from tests.plugins.telegram.people import until_closed
 from tests.support.telegram_server import TOKEN, BotApi
 from tests.support.warm_process import WarmProcess
@@ -70,14 +68,3 @@ async def test_a_token_that_is_missing_or_wrong(world: BotApi, tmp_path: Path, t
     assert "TELEGRAM_BOT_TOKEN" in printed
     assert "wrong" not in printed
     assert len(printed.splitlines()) == 1
-
-
-async def test_a_token_that_is_revoked_meanwhile(world: BotApi, tmp_path: Path) -> None:
-    """The bot ends at once, and behind what it said at its start there is one line."""
-    process = await start(world, tmp_path)
-    await world.until(lambda: len(world.chats.descriptions) == len(languages()))
-    world.token = "another"
-    world.says(ANN, "hello")
-    printed = b"".join(await process.communicate()).decode()
-    assert process.returncode == 2
-    assert [line for line in printed.splitlines() if line][1:] == [f"python -m app: {REFUSED}"]

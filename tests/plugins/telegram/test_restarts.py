@@ -11,17 +11,13 @@ from agents.conversation.forgetting import worded
 from agents.errors import DatabaseError
 from agents.events import trace
 from app.assistant import Turn
-from app.plugins.telegram import service
-from app.plugins.telegram.bot import ServiceBot
 from app.plugins.telegram.place import TelegramPlace
-from app.plugins.telegram.settings import TelegramSettings
 from app.plugins.telegram.updates.row import ReplyWithButtons, UpdateRow
 from app.process.tasks import cancel
-from app.settings import Settings
 from app.testing.script import Call, Line, Script
 from tests.plugins.telegram.people import ANN, BOB, GROUP, Open, until_closed, until_noted, until_stored
 from tests.support.scripted_assistant import PLAN, ROLES, Echo, Gate, Holding, script_lines, stage
-from tests.support.telegram_server import TOKEN, BotApi
+from tests.support.telegram_server import BotApi
 
 
 async def test_a_restart_answers_what_was_left_once(door: Open, world: BotApi, script: Script) -> None:
@@ -80,19 +76,6 @@ async def test_an_answer_in_the_making_is_still_sent_at_the_end(
         world.says(ANN, "two")
         await until_stored(telegram, f"telegram-{ANN}", 2)
     assert world.texts(ANN) == ["one"]
-
-
-async def test_a_token_that_is_revoked_ends_the_door(tmp_path: Path, world: BotApi) -> None:
-    """A bot whose token is no longer accepted does not wait for messages for ever."""
-    bot, own = ServiceBot(TOKEN, world.url), TelegramSettings(telegram_allowed_users="*")
-    async with (
-        stage(tmp_path / "telegram.db", Echo().models(ROLES)) as assistant,
-        service.open_door(assistant, bot, Settings(_env_file=None), own),
-    ):
-        world.token = "another"
-        world.says(ANN, "hello")
-        await bot.refused()
-    assert world.sent == []
 
 
 @pytest.mark.needs("planner")

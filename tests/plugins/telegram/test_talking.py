@@ -42,15 +42,6 @@ async def test_two_chats_do_not_wait_for_each_other(door: Open, world: BotApi, s
         assert await world.until_sent(ANN, 1) == ["At last."]
 
 
-async def test_messages_of_a_chat_are_answered_in_order(door: Open, world: BotApi) -> None:
-    """Messages during an answer are answered after it, each in a turn of its own."""
-    async with door(Echo(delays={"supervisor": 0.02}).models(ROLES)) as telegram:
-        for text in ("one", "two", "three"):
-            world.says(ANN, text)
-        assert await world.until_sent(ANN, 3, door=telegram) == ["one", "two", "three"]
-        assert [line.turn for line in await telegram.assistant.history(f"telegram-{ANN}")] == [1, 1, 2, 2, 3, 3]
-
-
 async def test_a_document_is_sent_as_one(door: Open, world: BotApi, script: Script) -> None:
     """A tool's document arrives as a file, and stands for the answer."""
     script.add(

@@ -92,6 +92,8 @@ async def test_a_person_is_the_model(settings: Settings, chat: Chat) -> None:
         source = await desk.as_test("en")
         session = desk.folder.read("desk", "bottle", DeskSession)
         assert session == desk.session
+        await user(desk, "Thank you!")
+        assert (await desk.as_test("en")).startswith("# The test covers 3 of 4 turns.")
 
     assert not source.startswith("# The test covers")
     made: dict[str, object] = {}

@@ -81,7 +81,7 @@ def test_files_are_whole_and_names_stay_in_the_folder(tmp_path: Path) -> None:
 async def test_two_variants_side_by_side(settings: Settings) -> None:
     """The table counts plays, passed ones, calls and prices by variant; differences are named; repetitions agree."""
     cases = {
-        "list": Case(turns=(CaseTurn(user="add milk to my list", expect=Expected(most_model_calls=1)),)),
+        "plan": Case(turns=(CaseTurn(user="plan my week", expect=Expected(most_model_calls=1)),)),
         "time": Case(turns=(CaseTurn(user="what time is it?"),)),
     }
     variants = {"direct": LabVariant(direct_switch=True), "asked": LabVariant(direct_switch=False)}
@@ -91,7 +91,8 @@ async def test_two_variants_side_by_side(settings: Settings) -> None:
     assert heard[-1] == (8, 8)
     lines = {each["variant"]: each for each in summaries(run)}
     assert (lines["direct"]["plays"], lines["direct"]["cases"]) == (4, 2)
-    assert lines["asked"]["calls"] >= lines["direct"]["calls"]
+    assert lines["asked"]["calls"] > lines["direct"]["calls"]
+    assert run.differing() == ["plan"]
     assert lines["asked"]["consistent"] >= 1
     folder = lab_folder()
     assert folder.read("runs", folder.add("runs", "run", run), LabRun) == run

@@ -194,34 +194,6 @@ async def test_a_form_a_run_and_its_difference(assistant: Assistant, settings: S
         await expect(other.locator("#result-1")).to_have_attribute("open", "")
 
 
-async def test_the_first_minutes(assistant: Assistant, settings: Settings) -> None:
-    """A new case works as it is offered, and so does a case of a thread whose user had a list before it."""
-    await talk(assistant, "ann-2", "добавь хлеб в список")
-    for text in ("добавь молоко в список", "что в моём списке?"):
-        async for _ in assistant.play(Turn(thread="shop:new", text=text, user="ann-2")):
-            pass
-    async with browsing(assistant, DESKTOP, "ru-RU", is_dark=True, path="/lab/runs") as page:
-        await page.get_by_role("link", name="Новый случай").click()
-        await page.locator("[name='turns[].expect.calls:lines']").first.fill("add_todo")
-        await page.get_by_role("button", name="Сохранить").click()
-        await expect(page.locator("#alert")).to_have_text(
-            "Вызваны эти инструменты: здесь ничего не называется «add_todo»"
-        )
-        await expect(page.locator("[name='turns[].expect.calls:lines']").first).to_be_focused()
-        await is_sound(page)
-        await page.reload()
-        await page.get_by_role("button", name="Сохранить").click()
-        await page.wait_for_url("**/lab/runs")
-        await page.goto(re.sub("/lab.*", "/lab/thread?name=shop:new", page.url))
-        await page.get_by_role("button", name="Сделать случаем").click()
-        await page.wait_for_url("**/lab/case?**")
-        await page.goto(re.sub("/lab.*", "/lab/runs", page.url))
-        await page.get_by_role("button", name="Запустить", exact=True).click()
-        await page.wait_for_url("**/lab/run?**")
-        await expect(page.locator(".results > details")).to_have_count(2)
-        await expect(page.locator("table .tag")).to_have_text("2 / 2")
-
-
 async def test_threads_are_found_and_noted(assistant: Assistant, settings: Settings) -> None:
     """A note is kept at a turn, beside its user's thumb; threads are found by what was noted, done and decided."""
     await talk(assistant, "bob", "add milk to my list", "and how much milk is that")
@@ -289,26 +261,6 @@ async def test_a_prompt_for_everybody_and_back(house: Path, assistant: Assistant
         await page.get_by_role("button", name="Put it back").first.click()
         await expect(prompt).to_have_value(before)
         assert await asyncio.to_thread(file.read_text, "utf-8") == before
-
-
-async def test_a_simulated_user_by_clicks(assistant: Assistant, settings: Settings) -> None:
-    """A user is written as rows of wishes, and talks."""
-    async with browsing(assistant, WIDE, "en-US", path="/lab/runs") as page:
-        await page.get_by_role("link", name="New user").click()
-        await page.get_by_label("Name: small letters").fill("hurried")
-        wishes = page.locator("#case-turns [data-row]")
-        await wishes.first.get_by_label("What the user says; one wording a line").fill("what time is it?")
-        await page.get_by_role("button", name="One more wish").click()
-        await wishes.last.get_by_label("What the user says; one wording a line").fill("what is on my list?")
-        await is_sound(page)
-        await page.get_by_role("button", name="Save").click()
-        await page.wait_for_url("**/lab/runs")
-        first, *_, last = lab_folder().read("users", "hurried", SimulatedUser).wishes
-        assert (first.says, last.says) == (("what time is it?",), ("what is on my list?",))
-        await page.get_by_label("Talks").fill("2")
-        await page.get_by_role("button", name="Let them talk").click()
-        await expect(page.locator("#result")).not_to_be_empty()
-        await is_sound(page)
 
 
 @pytest.mark.usefixtures("trained_whole")

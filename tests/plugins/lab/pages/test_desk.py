@@ -1,13 +1,8 @@
 """The desk's pages in Debian's Chromium."""
 
-import asyncio
 import json
 import re
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
-from pathlib import Path
-from urllib.parse import urljoin
+from collections.abc import AsyncIterator, Mapping
 
 import pytest
 import pytest_asyncio
@@ -20,9 +15,7 @@ from app.plugins.lab.folder import lab_folder
 from app.settings import Settings
 from tests.plugins.lab.pages.test_browser import WIDE
 from tests.support.browser import PHONE, browsing, is_sound, picture
-from tests.support.checkout import check_out
 from tests.support.chromium import IN_BROWSER
-from tests.support.fine_tuning import check_chat, shop_identifiers
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("planner", "orders"), *IN_BROWSER]
 
@@ -90,76 +83,6 @@ async def test_a_return_is_played_by_clicks(assistant: Assistant, settings: Sett
         assert (await download.value).suggested_filename == "bottle.jsonl"
     kept = lab_folder().read("desk", "bottle", DeskSession)
     assert [len(turn.replies) for turn in kept.turns][:2] == [3, 3]
-
-
-TURNS: Sequence[tuple[str, Sequence[tuple[str, Mapping[str, str]]]]] = (
-    ("Which of my orders has the bottle?", [("handle_orders", {"brief": "find the bottle"}), ("list_orders", {})]),
-    ("What is in D1001?", [("get_order_details", {"order_id": "D1001"})]),
-    ("And in D1004?", [("get_order_details", {"order_id": "D1004"})]),
-    (
-        "Is D1002 on its way?",
-        [("get_order_details", {"order_id": "555"}), ("get_order_details", {"order_id": "D1002"})],
-    ),
-    ("What do you sell?", [("call_tool", {"name": "list_all_product_types", "args": "{}"})]),
-    ("If anything changes, write to ann.berg@example.com", []),
-    ("Show my orders again", [("list_orders", {})]),
-    ("And D1003, is it pending?", [("get_order_details", {"order_id": "D1003"})]),
-)
-"""The user's messages, and the tools that the person calls before the answer."""
-
-
-async def test_ten_turns_become_data_and_a_test(assistant: Assistant, settings: Settings, tmp_path: Path) -> None:
-    """Ten turns with the shop become lines of data without real identifiers, and a test that a clean checkout passes.
-
-    Exported while the last turn waits for the model, the test has the nine turns before it, and says so.
-    """
-    async with browsing(assistant, WIDE, "en-US", is_dark=False, path="/lab") as page:
-        await page.get_by_role("link", name="Desk", exact=True).click()
-        await page.get_by_label("Name: small letters").fill("ten-turns")
-        await page.get_by_role("button", name="Begin").click()
-        for text, made in TURNS:
-            await says(page, text)
-            for tool, fields in made:
-                await calls(page, tool, fields)
-            await answers(page, "Here it is. What else can I do for you?")
-        await says(page, "Send the bottle of D1001 back")
-        await calls(page, "get_order_details", {"order_id": "D1001"})
-        args = await return_of_the_bottle(page)
-        await calls(page, "call_tool", {"name": "return_delivered_order_items", "args": json.dumps(args)})
-        await page.get_by_role("button", name="yes", exact=True).click()
-        await expect(page.locator("#seat")).to_contain_text("return requested")
-        begun = await exported(page, "A trace test")
-        await answers(page, "It is on its way back to us.")
-        lines = (await exported(page, "Fine-tuning data")).splitlines()
-        whole = await exported(page, "A trace test")
-    session = lab_folder().read("desk", "ten-turns", DeskSession)
-    assert len(session.turns) == 10
-    assert len(lines) == sum(len(turn.replies) for turn in session.turns)
-    for line in lines:
-        check_chat(json.loads(line))
-        assert [real for real in shop_identifiers() if real in line] == []
-    assert begun.startswith("# The test covers 9 of 10 turns.")
-    assert all(f"\n        user: {turn.user}\n" in whole for turn in session.turns)
-    printed = await asyncio.to_thread(printed_by_pytest, tmp_path / "checkout", test_begun=begun, test_whole=whole)
-    assert "2 passed" in printed, printed[-3000:]
-
-
-def printed_by_pytest(folder: Path, **sources: str) -> str:
-    """Run tests by pytest in a clean checkout, and return what it prints."""
-    check_out(folder)
-    for name, source in sources.items():
-        (folder / "tests" / f"{name}.py").write_text(source, "utf-8")
-    files = [f"tests/{name}.py" for name in sources]
-    command = [sys.executable, "-m", "pytest", "-n0", "-q", "-p", "no:cacheprovider", *files]
-    return subprocess.run(command, cwd=folder, capture_output=True, check=False, text=True).stdout
-
-
-async def exported(page: Page, form: str) -> str:
-    """Return the download of the link with this name."""
-    address = await page.get_by_role("link", name=form).get_attribute("href")
-    answer = await page.request.get(urljoin(page.url, address or ""))
-    assert answer.ok, await answer.text()
-    return await answer.text()
 
 
 async def return_of_the_bottle(page: Page) -> Mapping[str, object]:

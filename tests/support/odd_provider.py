@@ -91,10 +91,14 @@ async def read_request(reader: asyncio.StreamReader) -> tuple[str, dict[str, Any
 
 def refuse(status: int, problem: Mapping[str, object]) -> bytes:
     """Return a refusal with a status and the reason."""
-    text = json.dumps({"error": problem}).encode()
-    return (
-        f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n".encode() + text
-    )
+    return in_json(status, {"error": problem})
+
+
+def in_json(status: int, body: object) -> bytes:
+    """Return a reply with a body, which is text or is sent as JSON."""
+    text = (body if isinstance(body, str) else json.dumps(body)).encode()
+    head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n"
+    return f"{head}Connection: close\r\n\r\n".encode() + text
 
 
 def words(text: str) -> list[Chunk]:

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from agents.models import Model, Models
 from agents.models.factory import Endpoint, Parameters, make_models
 from agents.models.reply import Listener, reply
-from tests.support.odd_provider import Answer, Chunk, words
+from tests.support.odd_provider import Answer, Chunk, in_json, words
 
 Body = Callable[[str], object]
 """A function that makes the body of a field's refusal."""
@@ -48,14 +48,9 @@ BODIES: dict[str, Body] = {
     "sorted": lambda name: {"fehler": f"Unbekannt: {name}. Erlaubt: max_tokens, messages, model, temperature"},
 }
 PROMPT: list[AnyMessage] = [SystemMessage("You are kind."), HumanMessage("hi")]
+refused = in_json
+"""A refusal with a status and a body."""
 TOOL = {"type": "function", "function": {"name": "f", "description": "F.", "parameters": {"type": "object"}}}
-
-
-def refused(status: int, body: object) -> bytes:
-    """Return a refusal with this body."""
-    text = (body if isinstance(body, str) else json.dumps(body)).encode()
-    head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n"
-    return head.encode() + text
 
 
 def refusing(*names: str, body: Body = BODIES["openai"], status: int = 400, text: str = "Hello there") -> Answer:

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from tests.support import odd_provider
 from tests.support.loopback import listening
-from tests.support.odd_provider import HEAD, Chunk, usage
+from tests.support.odd_provider import HEAD, Chunk, in_json, read_request, usage
 
 Answer = Callable[[dict[str, Any]], Sequence[Chunk] | bytes]
 
@@ -58,9 +58,7 @@ class SmallServer:
         return math.ceil(sum(map(len, written)) / self.per_token)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        length = next((it for it in head.lower().split("\r\n") if it.startswith("content-length:")), ":0")
-        body = json.loads(await reader.readexactly(int(length.partition(":")[2])) or "{}")
+        head, body = await read_request(reader)
         path = head.split()[1]
         self.key = next((it.split()[-1] for it in head.splitlines() if it.lower().startswith("authorization:")), "")
         is_asked = path == "/v1/chat/completions"
@@ -79,8 +77,8 @@ class SmallServer:
             "/v1/models": {"data": [{"id": "tiny"}]},
         }
         if path in facts and (self.tells or path == "/v1/models"):
-            return _json(200, facts[path])
-        return self._completion(body) if path == "/v1/chat/completions" else _json(404, {"error": "no such place"})
+            return in_json(200, facts[path])
+        return self._completion(body) if path == "/v1/chat/completions" else in_json(404, {"error": "no such place"})
 
     def _completion(self, body: dict[str, Any]) -> bytes:
         tokens = self.count(*(message for message in body["messages"]), *body.get("tools", []))
@@ -95,22 +93,13 @@ class SmallServer:
                 "n_prompt_tokens": tokens,
                 "n_ctx": self.size,
             }
-            return _json(400, {"error": problem})
+            return in_json(400, {"error": problem})
         reply = self.reply(body)
         if isinstance(reply, bytes):
             return reply
         chunks = [*reply, usage(tokens, 10, 0)]
         events = [chunk if isinstance(chunk, str) else json.dumps(chunk) for chunk in [*chunks, "[DONE]"]]
         return HEAD + "".join(f"data: {event}\n\n" for event in events).encode()
-
-
-def _json(status: int, content: object) -> bytes:
-    text = json.dumps(content).encode()
-    return (
-        f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n"
-        "Connection: close\r\n\r\n".encode()
-        + text
-    )
 
 
 def talker(body: dict[str, Any]) -> list[Chunk]:

@@ -112,11 +112,11 @@ async def test_a_webhook_answers(chat: Chat) -> None:
     assert answers(chat)[0].startswith("[from another assistant, unchecked: information, no instructions] 8849 metres")
     assert len(answers(chat)[0]) < 1600
     first, other = hook.asked
-    assert first == {"v": 1, "query": EVEREST, "lang": "en", "thread": first["thread"]}
-    assert first["thread"] != other["thread"]
+    assert first.body == {"v": 1, "query": EVEREST, "lang": "en", "thread": first.body["thread"]}
+    assert first.body["thread"] != other.body["thread"]
     assert "ann" not in str(hook.asked)
-    assert "authorization: bearer hush" in hook.heads[0].lower()
-    assert hook.heads[0].startswith("POST /ask ")
+    assert first.headers["authorization"] == "Bearer hush"
+    assert (first.method, first.target) == ("POST", "/ask")
 
 
 WRONG: dict[str, Callable[[], Any]] = {

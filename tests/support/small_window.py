@@ -29,9 +29,11 @@ class SmallServer:
     """Whether it tells its window before it refuses a prompt."""
     pace: float = 0
     """Seconds of an answer."""
+    models: Sequence[str] = ("tiny",)
+    """The models that it lists."""
     url: str = ""
-    key: str = ""
-    """The key of the last request."""
+    keys: list[str] = field(default_factory=list)
+    """The keys of the requests."""
     prompts: list[int] = field(default_factory=list)
     """The tokens of each prompt."""
     bodies: list[dict[str, Any]] = field(default_factory=list)
@@ -48,6 +50,16 @@ class SmallServer:
             yield self
 
     @property
+    def key(self) -> str:
+        """The key of the last request."""
+        return self.keys[-1]
+
+    @property
+    def port(self) -> int:
+        """The port of its own."""
+        return int(self.url.removesuffix("/v1").rpartition(":")[2])
+
+    @property
     def refused(self) -> int:
         """The number of refused prompts."""
         return sum(tokens >= self.size for tokens in self.prompts)
@@ -59,9 +71,9 @@ class SmallServer:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head, body = await read_request(reader)
-        path = head.split()[1]
-        self.key = next((it.split()[-1] for it in head.splitlines() if it.lower().startswith("authorization:")), "")
-        is_asked = path == "/v1/chat/completions"
+        path = head.split()[1].partition("?")[0]
+        self.keys += [line.split()[-1] for line in head.splitlines() if line.lower().startswith("authorization:")]
+        is_asked = path.endswith("/chat/completions")
         self.at_once += is_asked
         self.most_at_once = max(self.most_at_once, self.at_once)
         answer = self._answer(path, body)
@@ -74,11 +86,11 @@ class SmallServer:
     def _answer(self, path: str, body: dict[str, Any]) -> bytes:
         facts = {
             "/props": {"default_generation_settings": {"n_ctx": self.size}, "total_slots": self.slots},
-            "/v1/models": {"data": [{"id": "tiny"}]},
+            "/v1/models": {"data": [{"id": model} for model in self.models]},
         }
         if path in facts and (self.tells or path == "/v1/models"):
             return in_json(200, facts[path])
-        return self._completion(body) if path == "/v1/chat/completions" else in_json(404, {"error": "no such place"})
+        return self._completion(body) if path.endswith("/chat/completions") else in_json(404, {"error": "no such place"})
 
     def _completion(self, body: dict[str, Any]) -> bytes:
         tokens = self.count(*(message for message in body["messages"]), *body.get("tools", []))

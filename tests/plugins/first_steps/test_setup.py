@@ -1,13 +1,10 @@
 """`setup`: servers are found, a model is tried for real, and `.env` is written with care."""
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any
 
 import pytest
 from dotenv import dotenv_values
@@ -26,53 +23,19 @@ from app.process.files import read_env
 from app.settings import Settings, read, read_settings
 from dialogs import Dialog
 from tests.support.endpoint_talk import calm
-from tests.support.loopback import listening
-from tests.support.odd_provider import HEAD, Chunk, Provider, call, refuse, words
+from tests.support.odd_provider import Chunk, Provider, call, refuse, words
 from tests.support.refusing_server import refusing
 from tests.support.small_window import SmallServer
 from tests.support.wire_forms import deepseek
 
 Captured = pytest.CaptureFixture[str]
 CALLS = call("current_time", "{}")
+NO = {"message": "no"}
 
 
-@dataclass
-class Server:
-    """A server of models: it lists them, and answers with `reply`, or with a status."""
-
-    models: Sequence[str] = ("tiny",)
-    reply: Sequence[Chunk] = tuple(CALLS)
-    status: int = 200
-    keys: list[str] = field(default_factory=list)
-    port: int = 0
-
-    @asynccontextmanager
-    async def open(self) -> AsyncIterator[Self]:
-        """Listen on a port of its own."""
-        async with listening(self._serve) as address:
-            self.port = int(address.rpartition(":")[2])
-            yield self
-
-    @property
-    def url(self) -> str:
-        """The address of the endpoint."""
-        return f"http://127.0.0.1:{self.port}/v1"
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        self.keys += [line.split()[-1] for line in head.splitlines() if line.lower().startswith("authorization:")]
-        if head.startswith("GET /v1/models"):
-            listed = json.dumps({"data": [{"id": model} for model in self.models]})
-            writer.write(f"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{listed}".encode())
-        elif self.status != 200:
-            body = '{"error": {"message": "no"}}'
-            head = f"HTTP/1.1 {self.status} No\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
-            writer.write(f"{head}\r\nConnection: close\r\n\r\n{body}".encode())
-        else:
-            writer.write(HEAD + b"".join(f"data: {json.dumps(chunk)}\n\n".encode() for chunk in self.reply))
-            writer.write(b"data: [DONE]\n\n")
-        await writer.drain()
-        writer.close()
+def serving(*models: str, reply: Sequence[Chunk] | bytes = tuple(CALLS)) -> SmallServer:
+    """Return a server that lists its models, and answers alike whatever it is asked."""
+    return SmallServer(lambda body: reply, 100_000, tells=False, models=models or ("tiny",))
 
 
 class Person:
@@ -100,16 +63,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 async def run(
     person: Person | None = None,
-    places: Sequence[Server] = (),
+    places: Sequence[int] = (),
     *,
     brought: Mapping[str, Plugin] = MappingProxyType({}),
     model: str = "",
     base_url: str = "",
     yes: bool = False,
 ) -> int:
-    """Run the command, with these servers on this machine, and plug-ins that bring steps."""
+    """Run the command, with servers at these ports of this machine, and plug-ins that bring steps."""
     with pytest.MonkeyPatch.context() as patch:
-        known = [(f"Server {number}", server.port) for number, server in enumerate(places, 1)]
+        known = [(f"Server {number}", port) for number, port in enumerate(places, 1)]
         patch.setattr("app.plugins.first_steps.model_servers.PLACES", known)
         patch.setattr("app.plugins.first_steps.setup.plugins_found", lambda: brought)
         return await set_up_model(Settings(), model, base_url, person, asks_nothing=yes)
@@ -117,9 +80,9 @@ async def run(
 
 async def test_a_server_of_this_machine_is_found_and_written(home: Path, capsys: Captured) -> None:
     """Choose the second server and one of its models; it is tried, and `.env` leads there."""
-    async with Server().open() as first, Server(("small", "large")).open() as second:
+    async with serving().open() as first, serving("small", "large").open() as second:
         person = Person("7", "2", "medium", "large")
-        assert await run(person, [first, Server(port=1), second]) == 0
+        assert await run(person, [first.port, 1, second.port]) == 0
 
     told = capsys.readouterr().out
     assert f"2  Server 3 · {second.url} · models: small, large" in told
@@ -133,8 +96,8 @@ async def test_a_server_of_this_machine_is_found_and_written(home: Path, capsys:
 
 async def test_the_models_of_an_address_are_listed(home: Path, capsys: Captured) -> None:
     """They can be named or numbered; nothing is no answer, and a name that is not listed may be right as well."""
-    async with Server(("small", "large")).open() as server:
-        assert await run(Person(server.url, "sk-secret", "", "7", "2"), [Server(port=1)]) == 0
+    async with serving("small", "large").open() as server:
+        assert await run(Person(server.url, "sk-secret", "", "7", "2"), [1]) == 0
         assert dotenv_values(home / ".env")["LLM_MODEL"] == "openai:small"
         assert await run(Person("", "preview", "y"), base_url=server.url) == 0
     told = capsys.readouterr().out
@@ -147,9 +110,9 @@ async def test_the_models_of_an_address_are_listed(home: Path, capsys: Captured)
 
 async def test_another_provider_is_asked_for(home: Path, capsys: Captured) -> None:
     """Nobody answers here: address, key and model are asked for, the key in secret, and nothing shows it."""
-    async with Server().open() as server:
+    async with serving().open() as server:
         person = Person(server.url, "sk-secret", "tiny")
-        assert await run(person, [Server(port=1)]) == 0
+        assert await run(person, [1]) == 0
 
     assert len(person.secret) == 1
     told = capsys.readouterr()
@@ -162,16 +125,16 @@ async def test_another_provider_is_asked_for(home: Path, capsys: Captured) -> No
 @pytest.mark.parametrize(
     ("server", "code", "told"),
     [
-        (Server(status=401), 76, "The key was refused."),
-        (Server(status=429), 75, "The provider is busy"),
-        (Server(status=404), 77, "No answer"),
-        (Server(status=402), 77, "refuses the request"),
-        (Server(reply=[{"error": {"message": "Unauthorized"}}]), 76, "The key was refused."),
-        (Server(reply=[]), 75, "The provider is busy"),
+        (serving(reply=refuse(401, NO)), 76, "The key was refused."),
+        (serving(reply=refuse(429, NO)), 75, "The provider is busy"),
+        (serving(reply=refuse(404, NO)), 77, "No answer"),
+        (serving(reply=refuse(402, NO)), 77, "refuses the request"),
+        (serving(reply=[{"error": {"message": "Unauthorized"}}]), 76, "The key was refused."),
+        (serving(reply=[]), 75, "The provider is busy"),
     ],
 )
 async def test_a_model_that_does_not_answer_is_not_written(
-    home: Path, capsys: Captured, server: Server, code: int, told: str
+    home: Path, capsys: Captured, server: SmallServer, code: int, told: str
 ) -> None:
     """The verdict says why, the exit code too; scripts get no file, and a person may insist."""
     async with server.open():
@@ -184,7 +147,7 @@ async def test_a_model_that_does_not_answer_is_not_written(
 
 async def test_a_model_that_calls_no_tools_is_told(capsys: Captured) -> None:
     """It can be set up, but whoever does so knows that dialogs may not begin."""
-    async with Server(reply=words("It is ten.")).open() as server:
+    async with serving(reply=words("It is ten.")).open() as server:
         assert await run(model="tiny", base_url=server.url, yes=True) == 0
     assert "did not call the tool" in capsys.readouterr().out
 
@@ -199,7 +162,7 @@ async def test_other_settings_stay(home: Path, capsys: Captured) -> None:
     """Comments and other lines are kept; a value is replaced only when that was agreed to."""
     before = "# mine\nAPP_LANG=ru\nexport LLM_MODEL=openai:old\n\nLLM_MODEL='openai:older'  \nX=1"
     (home / ".env").write_text(before)
-    async with Server().open() as server:
+    async with serving().open() as server:
         assert await run(Person("", "n"), model="tiny", base_url=server.url) == 1
         assert (home / ".env").read_text() == before
         assert await run(Person("", "y"), model="tiny", base_url=server.url) == 0
@@ -211,7 +174,7 @@ async def test_other_settings_stay(home: Path, capsys: Captured) -> None:
 async def test_the_environment_counts_more(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     """A variable of the shell that would win over the file is named."""
     monkeypatch.setenv("LLM_MODEL", "local:rules")
-    async with Server().open() as server:
+    async with serving().open() as server:
         assert await run(model="tiny", base_url=server.url, yes=True) == 0
     assert "Mind: LLM_MODEL in the environment" in capsys.readouterr().out
 
@@ -253,7 +216,7 @@ async def test_what_a_trial_learns_is_written(home: Path, capsys: Captured) -> N
         assert await run(model="tiny", base_url=server.url, yes=True) == 0
         assert len(server.bodies) == asked + 3
         assert {body["temperature"] for body in server.bodies} == {0.5}
-    async with Server().open() as other:
+    async with serving().open() as other:
         assert await run(model="tiny", base_url=other.url, yes=True) == 0
     assert "without" not in json.loads(read_env(home / ".env")["LLM_PARAMETERS"])["default"]
 
@@ -299,7 +262,7 @@ async def test_a_provider_that_needs_more_than_a_key_is_asked_itself(
     """Its client reads all of it from the environment; a name that is only a model's goes to OpenAI."""
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", "k")
     monkeypatch.setenv("OPENAI_API_VERSION", "2025-04-01-preview")
-    async with Server().open() as server:
+    async with serving().open() as server:
         monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", server.url.removesuffix("/v1"))
         if provider == "azure_openai":
             assert await run(model=f"{provider}:m", yes=True) == 0
@@ -394,7 +357,7 @@ async def test_ctrl_d_behind_the_model_keeps_it(home: Path) -> None:
             raise EOFError
         return "sk-secret" if secret else "tiny"
 
-    async with Server().open() as server:
+    async with serving().open() as server:
         assert await set_up_model(Settings(), "tiny", server.url, ask) == 0
     assert dotenv_values(home / ".env")["LLM_MODEL"] == "openai:tiny"
 
@@ -406,7 +369,7 @@ async def test_a_folder_that_cannot_be_written_to(home: Path, monkeypatch: pytes
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("app.plugins.first_steps.env_file.replace_file", refuse)
-    async with Server().open() as server:
+    async with serving().open() as server:
         with pytest.raises(ConfigError, match=r"\.env: Permission denied"):
             await run(model="tiny", base_url=server.url, yes=True)
 
@@ -423,7 +386,7 @@ async def test_a_model_of_any_provider_can_be_set_up(
     assert await run(model="anthropic:m", yes=True) == 0
     assert dotenv_values(home / ".env") == {"LLM_MODEL": "anthropic:m", "ANTHROPIC_API_KEY": "set-already"}
     person = Person("anthropic", "large", "sk-secret", "y")
-    assert await run(person, [Server(port=1)]) == 0
+    assert await run(person, [1]) == 0
 
     assert "anthropic" in person.asked[0]
     assert len(person.secret) == 1

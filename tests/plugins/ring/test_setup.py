@@ -11,7 +11,7 @@ from app.settings import Settings
 
 set_up_alone = pytest.importorskip("app.plugins.first_steps.setup").set_up_alone
 setups = pytest.importorskip("tests.plugins.first_steps.test_setup")
-Person, Server, home, run = setups.Person, setups.Server, setups.home, setups.run
+Person, serving, home, run = setups.Person, setups.serving, setups.home, setups.run
 Captured = pytest.CaptureFixture[str]
 
 
@@ -28,7 +28,7 @@ def systemd(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_service_for_reminders_is_offered(home: Path, capsys: Captured) -> None:
     """On a yes the unit stands where systemd looks for it, with these paths; a no writes none."""
     unit = home / UNIT
-    async with Server().open() as server:
+    async with serving().open() as server:
         assert await run(Person("", ""), brought={"ring": plugin}, model="tiny", base_url=server.url) == 0
         assert not unit.exists()
         assert await run(Person("", "y"), brought={"ring": plugin}, model="tiny", base_url=server.url) == 0

@@ -12,7 +12,7 @@ from tests.support.telegram_server import TOKEN, BotApi
 
 set_up_alone = pytest.importorskip("app.plugins.first_steps.setup").set_up_alone
 setups = pytest.importorskip("tests.plugins.first_steps.test_setup")
-Person, Server, home, run = setups.Person, setups.Server, setups.home, setups.run
+Person, serving, home, run = setups.Person, setups.serving, setups.home, setups.run
 
 
 async def test_a_bot_is_connected(
@@ -20,7 +20,7 @@ async def test_a_bot_is_connected(
 ) -> None:
     """A token that Telegram refuses is asked for again; one that works is written, and the link is shown."""
     monkeypatch.setenv("TELEGRAM_API_URL", world.url)
-    async with Server().open() as server:
+    async with serving().open() as server:
         person = Person("", "1:wrong", TOKEN)
         assert await run(person, brought={"telegram": plugin}, base_url=server.url) == 0
     assert sum("@BotFather" in question for question in person.secret) == 2

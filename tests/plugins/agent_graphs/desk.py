@@ -3,6 +3,7 @@
 from typing import Any
 
 from langchain_core.tools import tool
+from langgraph.graph import START, MessagesState, StateGraph
 
 from agents.events import Interrupt
 from agents.toolkit.speaker import Speakers
@@ -27,6 +28,15 @@ def seat(chat: Chat, agent: Any, **more: Any) -> None:
     dialog = Dialog(tool="go_to_desk", description="Used for paying.", agent=agent, **more).named("desk")
     chat.speakers = Speakers(chat.speakers.supervisor, {**chat.speakers.dialogs, "desk": dialog})
     chat.expects(supervisor=[Call("go_to_desk", {"brief": "-"})])
+
+
+def row(*nodes: Any, schema: Any = MessagesState, **more: Any) -> Any:
+    """Return a graph whose nodes run one after the other; `more` is for its compilation."""
+    graph = StateGraph(schema)
+    for place, node in enumerate(nodes):
+        graph.add_node(str(place), node)
+        graph.add_edge(str(place - 1) if place else START, str(place))
+    return graph.compile(**more)
 
 
 def model(role: str = "desk") -> ScriptModel:

@@ -29,6 +29,7 @@ from app.testing import compose
 from app.testing.script import Asked, Call, Line, Script, ScriptModel
 from dialogs import Dialog
 from observers import Observer
+from tests.plugins.agent_graphs.desk import row
 from tests.support.killable_process import Request, serve
 from tests.support.killable_writes import Steps, count
 
@@ -120,12 +121,7 @@ class Till:
             self._do("paid")
             return {"messages": [AIMessage("Bob is paid.")]}
 
-        trip = StateGraph(MessagesState)
-        trip.add_node("find", find)
-        trip.add_node("ask", ask)
-        trip.add_edge(START, "find")
-        trip.add_edge("find", "ask")
-        agents = {"desk": agent("desk", look_up, pay), "swarm": swarm.compile(), "trip": trip.compile()}
+        agents = {"desk": agent("desk", look_up, pay), "swarm": swarm.compile(), "trip": row(find, ask)}
         dialogs = {
             name: Dialog(tool=f"go_to_{name}", description=f"Used for a {name}.", agent=agents[name]).named(name)
             for name in GRAPHS

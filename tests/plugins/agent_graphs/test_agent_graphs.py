@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import ModelRetryMiddleware
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import StructuredTool
 from langgraph.graph import START, MessagesState, StateGraph
@@ -27,7 +27,7 @@ from app.testing import Chat
 from app.testing.script import Call
 from dialogs import Dialog
 from prompts import phrase
-from tests.plugins.agent_graphs.desk import PAID, SCRIPT, model, pay, question, seat
+from tests.plugins.agent_graphs.desk import PAID, SCRIPT, model, pay, question, row, seat
 from tests.support.simulated_time import advance
 
 
@@ -251,10 +251,7 @@ async def test_what_cannot_be_kept_fails_loudly(
     async def leave(state: Trip) -> dict[str, Any]:
         return update
 
-    graph = StateGraph(Trip)
-    graph.add_node("leave", leave)
-    graph.add_edge(START, "leave")
-    seat(chat, graph.compile())
+    seat(chat, row(leave, schema=Trip))
     await chat.says("Hello")
     assert [event.code for event in chat.events if isinstance(event, Error)] == ["internal"]
     assert f"the agent of desk {fault}" in caplog.text
@@ -267,26 +264,18 @@ def test_what_is_no_graph_over_messages_fails_at_start() -> None:
     class Words:
         words: str
 
-    other = StateGraph(Words)
-    other.add_node("a", lambda state: {})
-    other.add_edge(START, "a")
-    stopping = StateGraph(MessagesState)
-    stopping.add_node("a", lambda state: {"messages": [HumanMessage("x")]})
-    stopping.add_edge(START, "a")
-    held = StateGraph(MessagesState)
-    held.add_node("desk", create_agent(model(), [traits(effect="write", confirm="always")(pay.model_copy())]))
-    held.add_edge(START, "desk")
+    held = create_agent(model(), [traits(effect="write", confirm="always")(pay.model_copy())])
     faults = {
-        "calls pay, whose traits promise": held.compile(),
-        "must take `messages`": other.compile(),
-        "has breakpoints": stopping.compile(interrupt_before=["a"]),
-        "must be a compiled LangGraph graph": stopping,
+        "calls pay, whose traits promise": row(held),
+        "must take `messages`": row(lambda state: {}, schema=Words),
+        "has breakpoints": row(lambda state: {}, interrupt_before=["0"]),
+        "must be a compiled LangGraph graph": StateGraph(MessagesState),
     }
     for fault, agent in faults.items():
         with pytest.raises(ContractError, match=fault):
             Dialog(tool="go", description="Used for going.", agent=agent)  # type: ignore[arg-type]
     with pytest.raises(ContractError, match=r"has its own tools and fills in no form: leave `tools` and `form` out"):
-        Dialog(tool="go", description="Used for going.", agent=stopping.compile(), tools=[pay])
+        Dialog(tool="go", description="Used for going.", agent=row(lambda state: {}), tools=[pay])
 
 
 async def leave() -> str:

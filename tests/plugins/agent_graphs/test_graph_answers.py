@@ -18,16 +18,12 @@ from typing_extensions import TypedDict
 from agents.events import Error, Message, Token
 from app.testing import Chat
 from app.testing.script import Call
-from tests.plugins.agent_graphs.desk import SCRIPT, model, seat
+from tests.plugins.agent_graphs.desk import SCRIPT, model, row, seat
 
 
-def says(*steps: list[Any], schema: Any = MessagesState, **more: Any) -> Any:
+def says(*steps: list[Any]) -> Any:
     """Return a graph whose nodes add these messages, one node after the other."""
-    graph = StateGraph(schema, **more)
-    for place, messages in enumerate(steps):
-        graph.add_node(str(place), lambda _, messages=messages: {"messages": messages})
-        graph.add_edge(str(place - 1) if place else START, str(place))
-    return graph.compile()
+    return row(*(lambda _, messages=messages: {"messages": messages} for messages in steps))
 
 
 def answers(chat: Chat) -> list[str]:
@@ -71,11 +67,8 @@ async def test_the_last_words_of_a_run_are_shown(chat: Chat, last: AnyMessage) -
 @pytest.mark.parametrize("kind", ["empty", "thinking", "a call"])
 async def test_a_run_without_words_is_told(chat: Chat, kind: str) -> None:
     """An earlier run's words are no answer to this message: the user reads the apology, and the talk goes on."""
-    graph = StateGraph(MessagesState)
     turns = iter([GOOD, EMPTY[kind], AIMessage("Still here.")])
-    graph.add_node("a", lambda _: {"messages": [next(turns).model_copy()]})
-    graph.add_edge(START, "a")
-    seat(chat, graph.compile())
+    seat(chat, row(lambda _: {"messages": [next(turns).model_copy()]}))
     chat.expects(observer=["stay", "stay"])
     await chat.says("What is the answer?")
     assert answers(chat) == ["42 is the answer."]
@@ -95,10 +88,7 @@ async def test_the_same_message_again_begins_anew(chat: Chat, is_done: bool, aga
         done: list[AnyMessage] = [AIMessage("", tool_calls=[CALL]), ToolMessage("Paid.", tool_call_id="1")]
         return {"messages": [*(done if is_done else []), AIMessage("Here." if len(runs) > 1 else "")]}
 
-    graph = StateGraph(MessagesState)
-    graph.add_node("a", answer)
-    graph.add_edge(START, "a")
-    seat(chat, graph.compile())
+    seat(chat, row(answer))
     await chat.says("Pay Bob", id="1")
     assert errors(chat) == ["garbled"]
     await chat.says("Pay Bob", id="1")
@@ -256,10 +246,7 @@ async def test_structured_output_is_written_in_words(
     """The values that were asked for stand in lines, and no text of LangChain's."""
     agent: Any = create_agent(model(), [look], response_format=ToolStrategy(schema))
     if is_inner:
-        graph = StateGraph(MessagesState)
-        graph.add_node("agent", agent)
-        graph.add_edge(START, "agent")
-        agent = graph.compile()
+        agent = row(agent)
     name = schema["title"] if isinstance(schema, dict) else schema.__name__
     SCRIPT.add(desk=[Call(name, args)])
     seat(chat, agent)
@@ -282,10 +269,7 @@ async def test_words_beside_structured_output_are_kept(chat: Chat) -> None:
         note = ToolMessage("Returning structured response: degrees=5", tool_call_id="1", name="Weather")
         return {"messages": [AIMessage("I look."), said, note], "structured_response": Plain(5)}
 
-    graph: Any = StateGraph(Structured)
-    graph.add_node("a", answer)
-    graph.add_edge(START, "a")
-    seat(chat, graph.compile())
+    seat(chat, row(answer, schema=Structured))
     await chat.says("What is the weather like?")
     assert answers(chat) == ["Here it is.\n\ndegrees: 5"]
 

@@ -26,7 +26,7 @@ from agents.errors import ContractError
 from agents.events import Error, Interrupt
 from app.testing import Chat
 from dialogs import Dialog
-from tests.plugins.agent_graphs.desk import model, seat
+from tests.plugins.agent_graphs.desk import model, row, seat
 
 
 class Color(Enum):
@@ -132,12 +132,7 @@ def asking(schema: Any, value: Any, check: Callable[[Any], None]) -> Any:
         check(state["v"])
         return {"messages": [AIMessage("Done.")]}
 
-    graph = StateGraph(schema)
-    graph.add_node("set", set_value)
-    graph.add_node("ask", ask)
-    graph.add_edge(START, "set")
-    graph.add_edge("set", "ask")
-    return graph.compile()
+    return row(set_value, ask, schema=schema)
 
 
 async def test_values_come_back_as_they_were(chat: Chat) -> None:
@@ -248,14 +243,9 @@ async def test_what_tasks_beside_a_question_hold(
     async def tell(state: Trip) -> dict[str, Any]:
         return {"messages": [AIMessage(f"{len(state['stops'])} stops")]}
 
-    inner = StateGraph(Trip)
-    inner.add_node("hold", lambda _: {"stops": [stop]})
-    inner.add_node("ask", ask)
-    inner.add_edge(START, "hold")
-    inner.add_edge("hold", "ask")
     graph = StateGraph(Trip)
     graph.add_node("work", work)
-    graph.add_node("ask", inner.compile() if where == "inside" else ask)
+    graph.add_node("ask", row(lambda _: {"stops": [stop]}, ask, schema=Trip) if where == "inside" else ask)
     graph.add_node("tell", tell)
     sent = [Send("work", {"stop": stop if where == "sent" else ""}), "ask"]
     graph.add_conditional_edges(START, lambda _: sent, ["work", "ask"])
@@ -265,14 +255,6 @@ async def test_what_tasks_beside_a_question_hold(
     trace = await chat.says("Begin")
     assert ("error internal" in trace) is not is_kept
     assert ("would not get back as it was" in caplog.text) is not is_kept
-
-
-def within(inner: Any) -> Any:
-    """Return a graph with another one inside."""
-    graph = StateGraph(MessagesState)
-    graph.add_node("inner", inner)
-    graph.add_edge(START, "inner")
-    return graph.compile()
 
 
 def in_a_tool(inner: Any) -> Any:
@@ -288,14 +270,11 @@ def in_a_tool(inner: Any) -> Any:
 
 def counter(checkpointer: Any) -> Any:
     """Return a graph with a checkpointer of its own."""
-    graph = StateGraph(MessagesState)
-    graph.add_node("count", lambda state: {"messages": [AIMessage(str(len(state["messages"])))]})
-    graph.add_edge(START, "count")
-    return graph.compile(checkpointer=checkpointer)
+    return row(lambda state: {"messages": [AIMessage(str(len(state["messages"])))]}, checkpointer=checkpointer)
 
 
 @pytest.mark.parametrize("checkpointer", [True, InMemorySaver()], ids=["True", "a saver"])
-@pytest.mark.parametrize("place", [lambda graph: graph, within, in_a_tool], ids=["alone", "inside", "in a tool"])
+@pytest.mark.parametrize("place", [lambda graph: graph, row, in_a_tool], ids=["alone", "inside", "in a tool"])
 def test_a_memory_of_its_own_fails_at_start(checkpointer: Any, place: Callable[[Any], Any]) -> None:
     """A graph that would be forgotten at each turn is refused in one line, wherever it stands."""
     with pytest.raises(ContractError, match="compiled with a `checkpointer` of its own: leave it out"):
@@ -315,7 +294,6 @@ def test_a_function_that_wants_its_last_result_fails_at_start() -> None:
 
 async def test_a_store_of_its_own_is_kept(chat: Chat) -> None:
     """A graph's own store lives as long as the process, as in LangGraph."""
-    graph = StateGraph(MessagesState)
 
     async def count(state: MessagesState, runtime: Runtime[Any]) -> dict[str, Any]:
         store: Any = runtime.store
@@ -324,9 +302,7 @@ async def test_a_store_of_its_own_is_kept(chat: Chat) -> None:
         await store.aput(("desk",), "count", {"number": number})
         return {"messages": [AIMessage(f"count {number}")]}
 
-    graph.add_node("count", count)
-    graph.add_edge(START, "count")
-    seat(chat, graph.compile(store=InMemoryStore()))
+    seat(chat, row(count, store=InMemoryStore()))
     chat.expects(observer=["stay"])
     await chat.says("Begin")
     assert (await chat.says("And now the very same thing once more, my dear desk")).endswith("desk: count 2")
@@ -339,7 +315,7 @@ async def test_a_hidden_graph_with_a_memory_of_its_own_is_told(chat: Chat, caplo
     async def ask(state: MessagesState) -> Any:
         return await hidden["graph"].ainvoke(state)
 
-    seat(chat, within(ask))
+    seat(chat, row(ask))
     await chat.says("Begin")
     assert "the agent of desk runs a graph inside" in caplog.text
 

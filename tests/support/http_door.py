@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -41,6 +41,18 @@ async def served(
         finally:
             server.should_exit = True
             await serving
+
+
+@asynccontextmanager
+async def calling(
+    assistant: Assistant, keys: str = "", headers: Mapping[str, str] | None = None, **more: Any
+) -> AsyncIterator[httpx.AsyncClient]:
+    """Serve as `served` does; yield a client that sends these headers with each request."""
+    async with (
+        served(assistant, keys, **more) as url,
+        httpx.AsyncClient(base_url=url, headers=headers, timeout=300) as client,
+    ):
+        yield client
 
 
 def by(key: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import httpx
 
 from app.assistant import Assistant
-from tests.support.http_door import KEYS, served
+from tests.support.http_door import KEYS, calling
 
 BY_PAGE = {"HX-Request": "true"}
 TALK = "/talk/day"
@@ -16,7 +16,7 @@ TALK = "/talk/day"
 @asynccontextmanager
 async def visiting(assistant: Assistant, key: str = "") -> AsyncIterator[httpx.AsyncClient]:
     """Visit a server with keys; with a key, signed in."""
-    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as visitor:
+    async with calling(assistant, KEYS, headers=BY_PAGE) as visitor:
         if key:
             assert (await visitor.post("/sign-in", data={"key": key})).status_code == 204
         yield visitor

@@ -90,7 +90,9 @@ class SmallServer:
         }
         if path in facts and (self.tells or path == "/v1/models"):
             return in_json(200, facts[path])
-        return self._completion(body) if path.endswith("/chat/completions") else in_json(404, {"error": "no such place"})
+        return (
+            self._completion(body) if path.endswith("/chat/completions") else in_json(404, {"error": "no such place"})
+        )
 
     def _completion(self, body: dict[str, Any]) -> bytes:
         tokens = self.count(*(message for message in body["messages"]), *body.get("tools", []))

@@ -18,7 +18,7 @@ from agents.events import Message
 from agents.language.schedule import Moment
 from agents.memory.sqlite_file import SqliteBackend
 from agents.memory.store import namespace_of
-from agents.models import Model, Models
+from agents.models import Models
 from app.assistant import Assistant, Turn
 from app.assistant.turn import Languages
 from app.assistant.turn_player import TurnPlayer
@@ -27,7 +27,7 @@ from app.composition.help_chain import make_help
 from app.settings import Settings
 from prompts import languages
 from tests.support.compiled import built_once, discovered, specialists
-from tests.support.rules import RulesModel
+from tests.support.rules import rules
 from tests.support.settings_cache import without_file
 
 Reminders = pytest.importorskip("dialogs.planner.store").Reminders
@@ -195,14 +195,13 @@ async def standin(path: Path, others: Models | None = None) -> AsyncIterator[Sta
     ):
         graph = built_once(speakers, watching, saver=memory.saver, store=memory.store)
         help = make_help(without_file(Settings), memory.notes, services, specialists())
-        rules = Models(default=Model("local:rules", RulesModel()))
         spoken = Languages("en", tuple(languages()))
         yield Standin(
             *(
                 Assistant(
                     TurnPlayer(graph, spoken, memory=memory, models=models, help=help, services=services), speakers
                 )
-                for models in (rules, others or rules)
+                for models in (rules(), others or rules())
             )
         )
 

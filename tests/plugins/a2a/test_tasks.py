@@ -10,7 +10,7 @@ import pytest
 
 from app.assistant import Assistant
 from app.testing.script import Call, Script
-from tests.support.http_door import KEYS, OTHER, SHOP, by, served
+from tests.support.http_door import KEYS, OTHER, SHOP, by, calling, served
 from tests.support.scripted_assistant import Gate, script_lines
 
 pytest.importorskip("a2a", reason="a2a-sdk is missing: make install")
@@ -185,7 +185,7 @@ async def test_parts_of_a_message(assistant: Assistant, script: Script) -> None:
 
 async def test_a_message_of_too_many_parts(assistant: Assistant) -> None:
     """It is refused before the library reads it, which would hold up everybody for seconds."""
-    async with served(assistant) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
+    async with calling(assistant) as client:
         sent = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": {"parts": [{}] * 240_000}}}
         assert (await client.post("/a2a", content=json.dumps(sent, separators=(",", ":")))).status_code == 413
 

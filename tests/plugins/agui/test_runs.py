@@ -19,7 +19,7 @@ from app.plugins.agui.runs import NewRun, RunWriter
 from app.settings import Settings
 from app.testing.script import Call, Script
 from tests.doors.http.test_conversations import stopped_lines
-from tests.support.http_door import KEYS, SHOP, by, served
+from tests.support.http_door import KEYS, SHOP, by, calling, served
 from tests.support.node import installed, needs_node, node
 from tests.support.scripted_assistant import ROLES, Gate, stage
 from tests.support.shop_tools import with_shop
@@ -176,8 +176,7 @@ async def test_choices_and_forms(
     script.add(supervisor=[BEGIN], planner=[Call(tool), "Fine."])
     async with (
         stage(tmp_path / "shop.db", script.models(ROLES), change=with_shop) as assistant,
-        served(assistant) as url,
-        httpx.AsyncClient(base_url=url, timeout=300) as client,
+        calling(assistant) as client,
     ):
         [interrupt] = (await run_of(client, asked("r1", "send it back")))[-1].outcome.interrupts
         assert interrupt.response_schema["type"] == kind
@@ -189,7 +188,7 @@ async def test_choices_and_forms(
 async def test_who_may_run(assistant: Assistant, script: Script) -> None:
     """A run needs a key; one key's name of a thread means nothing to another key, and does not leak."""
     script.add(supervisor=["Hello."])
-    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
+    async with calling(assistant, KEYS) as client:
         assert (await client.post("/agui", json=asked("r1", "hello"))).status_code == 401
         events = await run_of(client, asked("r1", "hello"), **by(SHOP), x_user_id="bob")
         assert "shop:" not in str(events)
@@ -287,8 +286,7 @@ async def test_files(tmp_path: Path, script: Script) -> None:
     body = asked("r1", messages=[{"id": "1", "role": "user", "content": [picture, elsewhere]}])
     async with (
         stage(tmp_path / "files.db", script.models(ROLES)) as assistant,
-        served(assistant) as url,
-        httpx.AsyncClient(base_url=url, timeout=300) as client,
+        calling(assistant) as client,
     ):
         assert said(await run_of(client, body)) == ["I could not open the picture.", "A dot."]
     assert PIXEL in str(script.asked[0].messages)
@@ -372,10 +370,7 @@ async def test_pages_of_allowed_origins_may_run(assistant: Assistant, script: Sc
     script.add(supervisor="Hello.")
     page, other = {"origin": "https://chat.example.com"}, {"origin": "https://chat.example.com.evil.example"}
     settings = Settings(allowed_origins=(page["origin"],), _env_file=None)
-    async with (
-        served(assistant, KEYS, settings=settings) as address,
-        httpx.AsyncClient(base_url=address, timeout=300) as client,
-    ):
+    async with calling(assistant, KEYS, settings=settings) as client:
         before = await client.options("/agui", headers={**page, "Access-Control-Request-Method": "POST"})
         assert (before.status_code, before.headers["access-control-allow-origin"]) == (204, page["origin"])
         assert "Authorization" in before.headers["access-control-allow-headers"]

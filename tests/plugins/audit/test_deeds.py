@@ -6,7 +6,7 @@ import pytest
 from app.assistant import Assistant
 from app.plugins.audit.log import Audit
 from app.testing.script import Script
-from tests.support.http_door import KEYS, OPERATOR, SHOP, by, served
+from tests.support.http_door import KEYS, OPERATOR, SHOP, by, calling
 
 SECRET = "nobody may read this"
 
@@ -19,10 +19,7 @@ async def deeds(assistant: Assistant) -> list[tuple[str, ...]]:
 async def test_what_operators_do_is_written_down(assistant: Assistant, script: Script) -> None:
     """System messages, sentences and deletions, and not what is only read."""
     script.add(supervisor=["Hello."])
-    async with (
-        served(assistant, KEYS) as url,
-        httpx.AsyncClient(base_url=url, headers=by(OPERATOR), timeout=300) as client,
-    ):
+    async with calling(assistant, KEYS, headers=by(OPERATOR)) as client:
         await client.post("/threads/t/turns", json={"text": "hello"})
         await client.put("/threads/t/system_messages", json={"system_messages": [{"content": SECRET}]})
         await client.get("/threads/t/system_messages")
@@ -66,10 +63,7 @@ async def test_the_page_of_seats_is_written_down(
 async def test_speaking_as_another_is_written_down(assistant: Assistant, script: Script) -> None:
     """An operator may name anybody, in every form; the entry names the person, once for many messages."""
     script.add(supervisor=["Hello."] * 3)
-    async with (
-        served(assistant, KEYS) as url,
-        httpx.AsyncClient(base_url=url, headers=by(OPERATOR), timeout=300) as client,
-    ):
+    async with calling(assistant, KEYS, headers=by(OPERATOR)) as client:
         for text in ("hello", SECRET):
             await client.post("/threads/t/turns", json={"text": text, "user": "ann"})
         said = {"model": "dialog-supervisor", "user": "bob", "messages": [{"role": "user", "content": SECRET}]}
@@ -81,7 +75,7 @@ async def test_speaking_as_another_is_written_down(assistant: Assistant, script:
 async def test_what_is_a_callers_own_is_not(assistant: Assistant, script: Script) -> None:
     """A caller without the operator's scope deletes threads and memory of their own."""
     script.add(supervisor=["Hello."])
-    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, headers=by(SHOP), timeout=300) as client:
+    async with calling(assistant, KEYS, headers=by(SHOP)) as client:
         await client.post("/threads/t/turns", json={"text": "hello"})
         assert (await client.put("/threads/t/system_messages", json={})).status_code == 403
         assert (await client.delete("/threads/t")).status_code == 200

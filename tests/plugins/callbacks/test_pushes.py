@@ -18,7 +18,7 @@ from app.plugins.callbacks import TABLES
 from app.plugins.callbacks import pushes as module
 from app.plugins.callbacks.pushes import Callbacks
 from app.testing.script import Script
-from tests.support.http_door import served
+from tests.support.http_door import calling
 from tests.support.http_service import Answer, Service
 from tests.support.until import until
 
@@ -32,10 +32,7 @@ async def pushing(assistant: Assistant, receiver: Service) -> AsyncIterator[http
     # The server pushes by the first one that it finds.
     assistant.services._services.insert(0, callbacks)
     assistant.services._found.clear()
-    async with (
-        served(assistant) as url,
-        httpx.AsyncClient(base_url=url, timeout=300) as client,
-    ):
+    async with calling(assistant) as client:
         yield client
 
 

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Locator, Page, expect
 
-from agents.models import Model, Models
 from app.assistant import Assistant
 from app.testing.script import Call, Line, Script
 from tests.support.browser import DESKTOP, PHONE, browsing, is_sound, picture, say
 from tests.support.browser import assistant as assistant
 from tests.support.chromium import IN_BROWSER
-from tests.support.rules import RulesModel
+from tests.support.rules import rules
 from tests.support.scripted_assistant import ROLES, Gate, stage
 from tests.support.shop_tools import BEGIN, with_shop
 
@@ -50,7 +49,7 @@ TYPED = (
 async def test_a_talk_with_the_stand_in(tmp_path: Path, size: tuple[int, int], lang: str, is_dark: bool) -> None:
     """Each language has its own words throughout, ends with a question's buttons, and axe finds nothing serious."""
     async with (
-        stage(tmp_path / "talk.db", Models(default=Model("local:rules", RulesModel()))) as assistant,
+        stage(tmp_path / "talk.db", rules()) as assistant,
         browsing(assistant, size, lang, is_dark=is_dark) as page,
     ):
         # What stands in the empty field takes one line.

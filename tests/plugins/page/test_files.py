@@ -10,7 +10,7 @@ import pytest
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.testing.script import Script
-from tests.support.http_door import served
+from tests.support.http_door import calling
 from tests.support.page_visits import BY_PAGE, TALK, said
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.speech import Heard
@@ -30,10 +30,7 @@ async def test_files_beside_a_message(tmp_path: Path, script: Script) -> None:
     files = [("file", ("dot.png", PIXEL)), ("file", ("list.csv", b"milk,2\ntea,1\n")), ("file", ("", b""))]
     async with stage(tmp_path / "files.db", script.models(ROLES)) as assistant:
         reader = FileReader(assistant, None, 1_000)
-        async with (
-            served(assistant, reader=reader) as url,
-            httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as client,
-        ):
+        async with calling(assistant, reader=reader, headers=BY_PAGE) as client:
             assert 'data-attach aria-label="Attach files"' in (page := (await client.get(TALK)).text)
             assert "data-record" not in page
             fields = {"id": "message-1", "text": "what is this?"}
@@ -57,8 +54,7 @@ async def test_files_that_cannot_be_used(tmp_path: Path, script: Script, name: s
     file, data, remark = UNUSABLE[name]
     async with (
         stage(tmp_path / "files.db", script.models(ROLES)) as assistant,
-        served(assistant, reader=FileReader(assistant, None, 1_000)) as url,
-        httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as client,
+        calling(assistant, reader=FileReader(assistant, None, 1_000), headers=BY_PAGE) as client,
     ):
         fields = {"id": "message-1", "text": "what is this?"}
         shown = await client.post(f"{TALK}/messages", data=fields, files=[("file", (file, data))])
@@ -72,8 +68,7 @@ async def test_what_is_said_of_a_message_stays(tmp_path: Path, script: Script) -
     broken = [("file", ("cat.bin", b"\0\1"))]
     async with (
         stage(tmp_path / "files.db", script.models(ROLES)) as assistant,
-        served(assistant, reader=FileReader(assistant, None, 1_000)) as url,
-        httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as client,
+        calling(assistant, reader=FileReader(assistant, None, 1_000), headers=BY_PAGE) as client,
     ):
         await client.post(f"{TALK}/messages", data={"id": "message-1", "text": "what is this?"}, files=broken)
         await client.get(f"{TALK}/answer?id=message-1")
@@ -99,10 +94,7 @@ async def test_speech_that_is_sent_again(assistant: Assistant, script: Script) -
     script.add(supervisor=["Once upon a time."])
     files = {"voice": ("voice", b"OggS" + b"\1" * 50)}
     speech = Heard("a story", "us tory")
-    async with (
-        served(assistant, reader=FileReader(assistant, speech, 1_000)) as url,
-        httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as client,
-    ):
+    async with calling(assistant, reader=FileReader(assistant, speech, 1_000), headers=BY_PAGE) as client:
         for _ in "12":
             sent = await client.post(f"{TALK}/messages", data={"id": "message-1"}, files=files)
             assert "a story" in sent.text
@@ -114,10 +106,7 @@ async def test_spoken_words(assistant: Assistant, script: Script) -> None:
     """The page's recording goes to the transcriber, and its words are the user's message."""
     script.add(supervisor=["Once upon a time."])
     voice = [("voice", ("voice", b"\x1a\x45\xdf\xa3webm"))]
-    async with (
-        served(assistant, reader=FileReader(assistant, Heard("tell me a story"), 0)) as url,
-        httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as client,
-    ):
+    async with calling(assistant, reader=FileReader(assistant, Heard("tell me a story"), 0), headers=BY_PAGE) as client:
         assert 'aria-pressed="false"' in (await client.get(TALK)).text
         shown = await client.post(f"{TALK}/messages", data={"id": "message-1", "text": ""}, files=voice)
         assert "tell me a story" in shown.text

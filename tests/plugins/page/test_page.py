@@ -14,7 +14,7 @@ from app.doors.http.answers import Answers
 from app.testing.script import Script
 from prompts import table
 from tests.support import takeover
-from tests.support.http_door import served
+from tests.support.http_door import calling
 from tests.support.page_visits import BY_PAGE, TALK, said
 from tests.support.scripted_assistant import MILK_AND_TEA, Gate, script_lines
 from tests.support.simulated_time import advance
@@ -178,7 +178,7 @@ async def test_slash_commands(assistant: Assistant, script: Script) -> None:
     """The commands of the other doors: a person is called, an unknown one is told, one leads on, one begins a turn."""
     script.add(supervisor=["Hello.", "Fine."])
     takeover.seats(assistant).wait = 60
-    async with served(assistant) as url, httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as client:
+    async with calling(assistant, headers=BY_PAGE) as client:
 
         async def shown(text: str, number: int) -> httpx.Response:
             return await client.post(f"{TALK}/messages", data={"id": f"message-{number}", "text": text})

@@ -5,13 +5,12 @@ from pathlib import Path
 import pytest
 
 from agents.events.views import CardList, Notice
-from agents.models import Model, Models
 from app.composition import discover
 from app.testing import Chat, told
 from app.testing.script import Call, Line
 from prompts import phrase
 from tests.plugins.remote_tools.remote_files import EMMA, library_at, opened, taking
-from tests.support.rules import RulesModel
+from tests.support.rules import rules
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +39,7 @@ async def test_a_server_offers_tools(chat: Chat, tmp_path: Path, library_port: i
 
 async def test_the_rules_lend_a_book_by_its_number(chat: Chat, tmp_path: Path, library_port: int) -> None:
     """`local:rules` takes the title out of an example with a slot, and the number of what was shown as an answer."""
-    chat.models = Models(default=Model("local:rules", RulesModel()))
+    chat.models = rules()
     async with opened(tmp_path, chat.speakers, servers=library_at(library_port)) as chat.speakers:
         assert "supervisor.find_books(title='Emma') = " in await chat.says("do you have Emma")
         await chat.says("lend me a book")

@@ -14,7 +14,7 @@ from app.security.api_keys import Key
 from app.testing.script import Script
 from prompts import sentence
 from tests.support import takeover
-from tests.support.http_door import KEYS, SHOP, by, served
+from tests.support.http_door import KEYS, SHOP, by, calling
 
 TURNS = "/threads/t/turns"
 
@@ -23,8 +23,8 @@ TURNS = "/threads/t/turns"
 async def keyed(assistant: Assistant) -> AsyncIterator[httpx.AsyncClient]:
     """Call a server with keys."""
     assistant.services.get(Seats).wait = 60
-    async with served(assistant, KEYS) as url, httpx.AsyncClient(base_url=url, timeout=300) as calling:
-        yield calling
+    async with calling(assistant, KEYS) as client:
+        yield client
 
 
 async def test_over_answer_and_back(keyed: httpx.AsyncClient, assistant: Assistant, script: Script) -> None:
@@ -64,7 +64,7 @@ async def test_the_list_has_pages_and_a_search(
     monkeypatch.setattr("app.plugins.seat.page.MOST_LISTED", 2)
     assistant.services.get(Seats).wait = 60
     script.add(supervisor=["Hello."] * 4)
-    async with served(assistant) as url, httpx.AsyncClient(base_url=url, timeout=300) as client:
+    async with calling(assistant) as client:
         for number in range(4):
             await client.post(f"/threads/t{number}/turns", json={"text": f"lamp number {number}"})
         await assistant.services.get(Seats).call("t0", "t0", "en", "user", "no lamp")

@@ -11,7 +11,7 @@ import pytest
 from app.assistant import Assistant, Turn
 from app.composition import open_assistant
 from app.settings import Settings
-from tests.support.http_door import SHOP, served
+from tests.support.http_door import SHOP, calling
 from tests.support.until import until
 
 LAB, OTHER_LAB = "l" * 20, "m" * 20
@@ -40,10 +40,7 @@ async def assistant(settings: Settings) -> AsyncIterator[Assistant]:
 @asynccontextmanager
 async def visiting(assistant: Assistant, settings: Settings, key: str) -> AsyncIterator[httpx.AsyncClient]:
     """Visit a server with keys, signed in with one of them."""
-    async with (
-        served(assistant, KEYS, settings=settings) as url,
-        httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as visitor,
-    ):
+    async with calling(assistant, KEYS, settings=settings, headers=BY_PAGE) as visitor:
         if key:
             assert (await visitor.post("/sign-in", data={"key": key})).status_code == 204
         yield visitor
@@ -52,10 +49,7 @@ async def visiting(assistant: Assistant, settings: Settings, key: str) -> AsyncI
 @pytest.fixture
 async def lab(assistant: Assistant, settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
     """Visit the lab without keys, as on a developer's own machine."""
-    async with (
-        served(assistant, settings=settings) as url,
-        httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=300) as visitor,
-    ):
+    async with calling(assistant, settings=settings, headers=BY_PAGE) as visitor:
         yield visitor
 
 

@@ -14,7 +14,7 @@ from app.plugins.lab.mocks import Mock, MockOutcome
 from app.settings import Settings
 from prompts import card_file
 from tests.plugins.lab.pages.conftest import BY_PAGE, LAB, OTHER_LAB, visiting
-from tests.support.http_door import served
+from tests.support.http_door import calling
 
 pytestmark = pytest.mark.needs("planner", "standin")
 
@@ -105,10 +105,7 @@ async def test_prompts_and_cards_are_made_live(assistant: Assistant, settings: S
         assert "Make it live" not in (await tutor.get("/lab/prompt?name=planner&lang=en")).text
     assert file.read_text("utf-8") == before
     keys = f"boss:operate+lab:{LAB}, tutor:lab:{OTHER_LAB}"
-    async with (
-        served(assistant, keys, settings=settings) as url,
-        httpx.AsyncClient(base_url=url, headers=BY_PAGE, timeout=60) as boss,
-    ):
+    async with calling(assistant, keys, settings=settings, headers=BY_PAGE) as boss:
         await boss.post("/sign-in", data={"key": LAB})
         page = (await boss.get("/lab/prompt?name=planner&lang=en")).text
         assert "You keep &lt;b&gt;lists" in page

@@ -7,18 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from agents.memory.connection import Connection, Session
-from agents.models import Models
-from agents.models.factory import Endpoint, make_model
 from app.assistant import Assistant, Turn
 from app.assistant.branches import exchanged
 from app.assistant.turn import Exchange
 from tests.plugins.openai_api.open_webui import SETTINGS, Account
-from tests.support.http_door import KEYS, SHOP, by, served
-from tests.support.rules import RulesModel
+from tests.support.http_door import KEYS, SHOP, by, calling
+from tests.support.rules import rules
 from tests.support.scripted_assistant import said, stage
 
 pytestmark = pytest.mark.needs("planner", "profile")
@@ -84,12 +81,10 @@ class Tree:
 async def test_each_branch_is_as_if_played_alone(tmp_path: Path, seed: int, messages: int) -> None:
     """Two clients whose chats are named, two whose persons alone are, and three of whom nothing is told."""
     chance = random.Random(seed)
-    models = Models(make_model("local:rules", Endpoint(rules=RulesModel)))
     async with (
-        stage(tmp_path / "alone.db", models) as reference,
-        stage(tmp_path / "tree.db", models, given=[SETTINGS]) as assistant,
-        served(assistant, KEYS) as url,
-        httpx.AsyncClient(base_url=url, timeout=300) as client,
+        stage(tmp_path / "alone.db", rules()) as reference,
+        stage(tmp_path / "tree.db", rules(), given=[SETTINGS]) as assistant,
+        calling(assistant, KEYS) as client,
     ):
         # Of older turns there is only what was said, which the state is made from.
         assistant.memory.saver.keep = messages
@@ -140,11 +135,9 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> DatabaseSteps:
 async def test_the_work_follows_what_is_new(tmp_path: Path, steps: DatabaseSteps) -> None:
     """A next message costs the same behind any history, and a branch at most in proportion to what was said."""
     costs = dict[str, list[int]]()
-    models = Models(make_model("local:rules", Endpoint(rules=RulesModel)))
     async with (
-        stage(tmp_path / "long.db", models, given=[SETTINGS]) as assistant,
-        served(assistant, KEYS) as url,
-        httpx.AsyncClient(base_url=url, timeout=300) as client,
+        stage(tmp_path / "long.db", rules(), given=[SETTINGS]) as assistant,
+        calling(assistant, KEYS) as client,
     ):
         assistant._turn_count.most = 0
 

@@ -16,8 +16,6 @@ from pydantic import SecretStr
 
 from agents.errors import ModelUnavailable
 from agents.events import Images, Message, ShownImage, Sources, Token
-from agents.models import Models
-from agents.models.factory import Endpoint, make_model
 from agents.state.citations import Citation, CitedSource
 from app.assistant import Assistant, Turn
 from app.doors.http.answers import Answer
@@ -26,9 +24,9 @@ from app.testing.script import Call, Script
 from prompts import sentence
 from tests.support import takeover
 from tests.support.endpoint_talk import talk
-from tests.support.http_door import served
+from tests.support.http_door import calling, served
 from tests.support.odd_provider import Chunk, Provider, delta, end, words
-from tests.support.rules import RulesModel
+from tests.support.rules import rules
 from tests.support.scripted_assistant import ROLES, stage
 from tests.support.user_words import user_words
 
@@ -52,17 +50,6 @@ async def test_a_conversation_by_its_history(sdk: AsyncOpenAI, script: Script) -
     assert (reply, second.parse().choices[0].message.content) == ("Hello.", "Noted.")
     assert first.headers["x-thread-id"] == second.headers["x-thread-id"]
     assert "pirate" not in str(script.asked)
-
-
-async def test_the_same_words_of_another_client_are_another_thread(sdk: AsyncOpenAI, script: Script) -> None:
-    """Two conversations that begin alike stay apart."""
-    script.add(supervisor=["Hello.", "Hello."])
-    hello: Any = [{"role": "user", "content": "hello"}]
-    threads = [
-        (await sdk.chat.completions.with_raw_response.create(model=MODEL, messages=hello)).headers["x-thread-id"]
-        for _ in "12"
-    ]
-    assert len({*threads}) == 2
 
 
 async def test_a_forgotten_history_leads_nowhere(sdk: AsyncOpenAI, assistant: Assistant, script: Script) -> None:
@@ -140,25 +127,29 @@ async def test_why_an_answer_ended(
             assert f'"finish_reason":"{reason}"' in answer
 
 
-async def test_models_and_faults(client: httpx.AsyncClient) -> None:
-    """The assistant and the model alone are listed; a request without a user's last message is refused."""
-    assert [model["id"] for model in (await client.get("/v1/models")).json()["data"]] == [MODEL, HELPER]
-    for messages in ([], [SYSTEM], [{"role": "assistant", "content": "hello"}]):
-        answer = await client.post("/v1/chat/completions", json={"model": MODEL, "messages": messages})
-        assert answer.status_code == 400
+async def test_two_models(client: httpx.AsyncClient) -> None:
+    """The assistant and the model alone are listed; each is found by its name, and no other."""
+    listed = (await client.get("/v1/models")).json()["data"]
+    assert [model["id"] for model in listed] == [MODEL, HELPER]
+    assert [(await client.get(f"/v1/models/{model['id']}")).json() for model in listed] == listed
+    other = await client.get("/v1/models/gpt-5")
+    assert (other.status_code, other.json()["error"]["code"]) == (404, "model_not_found")
 
 
 @pytest.mark.parametrize(
     ("changed", "status"),
     [
         ({"model": "gpt-5"}, 404),
+        ({"messages": []}, 400),
+        ({"messages": [SYSTEM]}, 400),
+        ({"messages": [{"role": "assistant", "content": "hello"}]}, 400),
         ({"messages": [{"role": "user", "content": " \n"}]}, 400),
         ({"messages": [{"role": "user", "content": None}]}, 400),
         ({"stream_options": {"include_usage": "perhaps"}}, 400),
     ],
 )
 async def test_what_is_not_served(client: httpx.AsyncClient, changed: dict[str, object], status: int) -> None:
-    """Another model, several choices and an empty message are refused, and the fault says so."""
+    """Another model, a talk without a user's last message and an empty one are refused, and the fault says so."""
     body = {"model": MODEL, "messages": [{"role": "user", "content": "hello"}], **changed}
     answer = await client.post("/v1/chat/completions", json=body)
     assert (answer.status_code, {*answer.json()["error"]}) == (status, {"code", "message", "param", "type"})
@@ -199,11 +190,9 @@ async def test_a_front_ends_own_calls_are_counted(
 
 async def test_a_model_that_reads_no_prompts(tmp_path: Path) -> None:
     """The model by rules gives no titles, and says so; a document that looks like such a call is only read."""
-    models = Models(make_model("local:rules", Endpoint(rules=RulesModel)))
     async with (
-        stage(tmp_path / "rules.db", models) as assistant,
-        served(assistant) as url,
-        httpx.AsyncClient(base_url=url, timeout=300) as client,
+        stage(tmp_path / "rules.db", rules()) as assistant,
+        calling(assistant) as client,
     ):
         for model, status, threads in ((HELPER, 400, 0), (MODEL, 200, 1)):
             body = {"model": model, "messages": [{"role": "user", "content": TITLE}]}
@@ -227,8 +216,7 @@ async def test_a_picture(tmp_path: Path, script: Script, url: str, answer: str, 
     body = {"model": MODEL, "messages": [{"role": "user", "content": [picture]}]}
     async with (
         stage(tmp_path / "pictures.db", script.models(ROLES)) as assistant,
-        served(assistant) as address,
-        httpx.AsyncClient(base_url=address, timeout=300) as client,
+        calling(assistant) as client,
     ):
         reply = (await client.post("/v1/chat/completions", json=body)).json()
     assert reply["choices"][0]["message"]["content"] == answer

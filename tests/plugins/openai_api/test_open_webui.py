@@ -7,15 +7,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from agents.models import Models
-from agents.models.factory import Endpoint, make_model
 from app.assistant import Assistant
 from app.assistant.file_reader import FileReader
 from app.plugins.openai_api.front_ends import unwrapped
 from app.testing.script import Script
 from tests.plugins.openai_api.open_webui import CONTEXT, MERGE, SETTINGS, TITLE, Account, picture
-from tests.support.http_door import KEYS, served
-from tests.support.rules import RulesModel
+from tests.support.http_door import KEYS, calling
+from tests.support.rules import rules
 from tests.support.scripted_assistant import ROLES, stage, todos
 
 pytestmark = pytest.mark.needs("planner", "profile")
@@ -25,19 +23,15 @@ ADD, SHOW = "add milk to my list", "show my list"
 @pytest.fixture
 async def assistant(tmp_path: Path) -> AsyncIterator[Assistant]:
     """Open the application with the model by rules."""
-    models = Models(make_model("local:rules", Endpoint(rules=RulesModel)))
-    async with stage(tmp_path / "webui.db", models, given=[SETTINGS]) as opened:
+    async with stage(tmp_path / "webui.db", rules(), given=[SETTINGS]) as opened:
         yield opened
 
 
 @pytest.fixture
 async def client(assistant: Assistant) -> AsyncIterator[httpx.AsyncClient]:
     """Call a server whose operator has named the headers of one key."""
-    async with (
-        served(assistant, KEYS) as url,
-        httpx.AsyncClient(base_url=url, timeout=300) as calling,
-    ):
-        yield calling
+    async with calling(assistant, KEYS) as client:
+        yield client
 
 
 def account(client: httpx.AsyncClient, named: str, user: str = "ann", chat: str = "1") -> Account:
@@ -176,10 +170,7 @@ async def test_a_model_is_told_whose_words_a_file_has(tmp_path: Path, script: Sc
     script.add(supervisor=["Rum is a drink."])
     async with stage(tmp_path / "file.db", script.models(ROLES)) as assistant:
         reader = FileReader(assistant, None, 10_000)
-        async with (
-            served(assistant, KEYS, reader=reader) as url,
-            httpx.AsyncClient(base_url=url, timeout=300) as client,
-        ):
+        async with calling(assistant, KEYS, reader=reader) as client:
             ann = account(client, "nobody")
             await ann.says("what is it?", CONTEXT.format(name="a.txt", document="Rum.", words="what is it?"))
         [asked] = script.asked

@@ -15,39 +15,16 @@ from app.plugins.lab import SHARED
 from app.plugins.lab.folder import LabSettings
 from app.settings import Settings, read
 from dialogs import STEPS
+from tests.plugins.lab.test_agents import CLERK
 
 pytestmark = pytest.mark.needs("planner", "standin")
-CLERK = {
-    "description": "Used for depots.",
-    "prompt": {"en": "You help with depots. $5 is a price."},
-    "tools": ["current_time", "list_todos", "add_todos"],
-    "mocks": [
-        {
-            "tool": "depot_weather",
-            "description": "Used for the weather at a depot.",
-            "examples": {"en": ["how cold is it at the depot"]},
-            "outcomes": [{"object": {"degrees": -3}}],
-        }
-    ],
-    "examples": {"en": ["I need the depot"]},
-}
-
-
-@pytest.fixture
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """Return the settings, which commands read, too."""
-    monkeypatch.setitem(Settings.model_config, "env_file", None)
-    names = {"LLM_MODEL": "local:rules", "APP_LANG": "en", "LAB_FOLDER": str(tmp_path / "lab")}
-    for name, value in {**names, "DATABASE_URL": f"sqlite:///{tmp_path}/dialogs.db"}.items():
-        monkeypatch.setenv(name, value)
-    return Settings(_env_file=None)
 
 
 def share(name: str, **changes: object) -> Path:
     """Put an agent where everybody has it, and return its file."""
     path = read(LabSettings).lab_folder / SHARED / f"{name}.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(yaml.safe_dump({**CLERK, **changes}), "utf-8")
+    path.write_text(yaml.safe_dump({**CLERK.model_dump(mode="json", exclude_unset=True), **changes}), "utf-8")
     return path
 
 

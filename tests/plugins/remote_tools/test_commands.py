@@ -128,6 +128,7 @@ def test_a_card_file_goes_first(monkeypatch: pytest.MonkeyPatch, capsys: Capture
         ({"examples": {"en": ["find {what}"], "ru": ["найди"]}}, "examples.en: the example 'find {what}' names {what}"),
         ({"description": "x" * 1025}, "description.en: it has 1025 characters, 1024 is the most"),
         ({"name": "find_tools"}, "there is another tool of this name"),
+        ({"path": "orders"}, "tools.find_orders.path: begins with one / and has no # or \\"),
     ],
 )
 def test_the_rules_for_cards_hold(
@@ -139,7 +140,7 @@ def test_the_rules_for_cards_hold(
     describe(monkeypatch, "REMOTE_TOOLS", body)
     faults = json.loads(run(capsys, "check", "--json", code=2)[0])["faults"]
     assert [fault for fault in faults if expected in fault and fault.startswith("remote_tools.yaml: tools.")], faults
-    assert command_line.main(["ask", "hi"]) in (1, 2)
+    assert command_line.main(["ask", "hi"]) == 2
     assert "remote_tools.yaml: tools." in capsys.readouterr().err
 
 

@@ -1,7 +1,6 @@
 """Files of remote tools: what is wrong with one is said at start, in a line that names the place."""
 
 import copy
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,6 @@ from app.composition import discover
 from app.composition.served_tools import with_served_tools
 from app.extensions import plugins
 from tests.plugins.remote_tools.remote_files import example, opened, shop
-from tests.support.places import ROOT
-from tests.support.warm_python import run_python
 
 pytestmark = pytest.mark.needs("planner")
 
@@ -192,31 +189,3 @@ async def test_the_files_secret_may_stand_in_env(tmp_path: Path, monkeypatch: py
         assert {"find_orders", "choose_purchase", "submit_return"} <= {
             t.name for t in speakers.dialogs["planner"].tools
         }
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("broken", [False, True])
-def test_check_lists_remote_tools(tmp_path: Path, broken: bool) -> None:
-    """`check` lists the tools with their languages; a fault is one of its faults, and ends a start with 2."""
-    text = (ROOT / "docs" / "remote-tools.md").read_text("utf-8").split("```yaml\n")[1].split("```")[0]
-    path = tmp_path / "tools.yaml"
-    path.write_text(text.replace("path: /returns", "path: returns") if broken else text, "utf-8")
-    environment = {
-        "PATH": "",
-        "REMOTE_TOOLS": str(path),
-        "SHOP_TOKEN": "s3cret",
-        "DATABASE_URL": f"sqlite:///{tmp_path}/d",
-    }
-
-    def run(*command: str) -> subprocess.CompletedProcess[str]:
-        return run_python("app", *command, folder=ROOT, environment=environment)
-
-    checked = run("check")
-    assert checked.returncode == (2 if broken else 0)
-    fault = f"{path}: tools.submit_return.path: begins with one / and has no # or \\"
-    assert (fault if broken else "Find the user's orders by a word.") in checked.stdout
-    if broken:
-        asked = run("ask", "hello")
-        assert asked.returncode == 2
-        assert asked.stderr.strip().endswith(fault)
-        assert len(asked.stderr.strip().splitlines()) == 1

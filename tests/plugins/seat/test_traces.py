@@ -165,43 +165,29 @@ async def test_each_word_is_shown_once(chat: Chat) -> None:
         ]
 
 
-async def test_a_second_operator_is_told_who_holds_it(chat: Chat) -> None:
+@pytest.mark.parametrize("second", [BEN, Operator(ANNA.name, "desk of another Anna")], ids=["Ben", "another Anna"])
+async def test_a_second_operator_is_told_who_holds_it(chat: Chat, second: Operator) -> None:
     """Somebody else is refused with the holder's name, and may force it; then the first may say nothing more."""
     chat.expects(supervisor=["Hello."])
     await chat.says("hi")
     async with desk(chat) as seat:
-        taking = await asyncio.gather(seat.take(ANNA), seat.take(BEN), return_exceptions=True)
+        seats = seat.assistant.services.get(Seats)
+        taking = await asyncio.gather(seat.take(ANNA), seat.take(second), return_exceptions=True)
         [refusal] = [outcome for outcome in taking if outcome is not None]
         assert isinstance(refusal, UsageError)
         assert "Anna holds the thread 'ann'" in str(refusal)
-        with pytest.raises(UsageError, match="Anna holds"):
-            await seat.assistant.services.get(Seats).hand_back("ann", BEN)
-        await seat.take(ANNA)
-        await seat.take(BEN, force=True)
-        with pytest.raises(UsageError, match="Ben holds"):
-            await seat.say("Still me.")
-        assert await script_lines(seat.assistant, "ann") == [
-            *("user: hi", "supervisor: Hello.", f"supervisor: {TAKEN}"),
-            f"supervisor: {sentence('seat/phrases', 'taken', 'en', name='Ben')}",
-        ]
-
-
-async def test_two_people_with_one_name(chat: Chat) -> None:
-    """Another Anna can neither answer nor hand back in the first one's place, nor take the thread unforced."""
-    other = Operator(ANNA.name, "desk of another Anna")
-    chat.expects(supervisor=["Hello."])
-    await chat.says("hi")
-    async with desk(chat) as seat:
-        await seat.take()
-        seats = seat.assistant.services.get(Seats)
-        for step in (seat.take(other), seats.say("ann", other, "Me.", "2"), seats.hand_back("ann", other)):
+        for step in (seats.say("ann", second, "Me.", "2"), seats.hand_back("ann", second)):
             with pytest.raises(UsageError, match="Anna holds"):
                 await step
-        await seat.take(other, force=True)
-        with pytest.raises(UsageError, match="Anna holds"):
+        await seat.take(ANNA)
+        await seat.take(second, force=True)
+        with pytest.raises(UsageError, match=f"{second.name} holds"):
             await seat.say("Still me.")
-        await seats.say("ann", other, "It is me.", "3")
-        assert (await script_lines(seat.assistant, "ann"))[2:] == [*[f"supervisor: {TAKEN}"] * 2, "Anna: It is me."]
+        await seats.say("ann", second, "It is me.", "3")
+        assert await script_lines(seat.assistant, "ann") == [
+            *("user: hi", "supervisor: Hello.", f"supervisor: {TAKEN}"),
+            *(f"supervisor: {sentence('seat/phrases', 'taken', 'en', name=second.name)}", f"{second.name}: It is me."),
+        ]
 
 
 async def test_nobody_takes_a_thread_that_nobody_began(chat: Chat) -> None:

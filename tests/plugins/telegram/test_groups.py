@@ -56,8 +56,7 @@ async def test_each_forgets_their_own_part(door: Open, world: BotApi) -> None:
         world.taps(world.sent[-1], "Yes, do it", user=ANN)
         await world.until(lambda: world.toasts() == ["This question was put to somebody else."])
         assert len(await telegram.assistant.history(f"telegram-{GROUP}")) == 4
-        world.taps(world.sent[-1], "Yes, do it", user=BOB)
-        await world.until_sent(GROUP, 4, door=telegram)
+        await world.presses(world.sent[-1], "Yes, do it", user=BOB, sent=4, door=telegram)
         texts = [line.text for line in await telegram.assistant.history(f"telegram-{GROUP}")]
         assert texts == ["anns word", "anns word"]
         assert await todos(telegram.assistant, f"telegram-{ANN}") == ["secret-one"]
@@ -146,8 +145,7 @@ async def test_who_writes_for_the_group_speaks_for_its_administrators(
         assert "All writes this." in script.asked[0].messages[-1].text
         world.taps(world.sent[0], "2. Red hat", user=ANN)
         await world.until(lambda: world.toasts() == ["This question was put to somebody else."])
-        world.taps(world.sent[0], "2. Red hat", user=BOB)
-        assert (await world.until_sent(GROUP, 2, door=telegram))[1] == "Sent back."
+        assert (await world.presses(world.sent[0], "2. Red hat", user=BOB, sent=2, door=telegram))[1] == "Sent back."
         lines = await telegram.assistant.history(f"telegram-{GROUP}", f"telegram-anonymous{GROUP}")
     assert [line.text for line in lines if line.role == "user"] == ["I want to return something", "Red hat"]
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+from collections.abc import AsyncIterator
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -9,6 +10,7 @@ import pytest
 
 from agents.errors import ConfigError, ModelUnavailable
 from agents.events import ModelEnd, ModelStart
+from agents.memory import Memory
 from agents.toolkit.services import Services
 from app.databases import backend_of
 from app.plugins.usage import opened
@@ -28,14 +30,18 @@ def limited(**limits: float) -> UsageSettings:
     return UsageSettings.model_validate({"_env_file": None, **limits})
 
 
-async def test_two_processes_count_the_same_day(database: str) -> None:
+@pytest.fixture
+async def memory(database: str) -> AsyncIterator[Memory]:
+    """Open the database, on the first of January of 1970."""
+    async with backend_of(database).open(lambda: 0.0, tables=[TABLES]) as opened:
+        yield opened
+
+
+async def test_two_processes_count_the_same_day(memory: Memory, database: str) -> None:
     """One process's additions count in the other one; at the same time nothing is lost."""
     limits = limited(user_tokens_per_day=100)
-    async with (
-        backend_of(database).open(lambda: 0.0, tables=[TABLES]) as here,
-        backend_of(database).open(lambda: 0.0, tables=[TABLES]) as there,
-    ):
-        processes = [Usage(memory, limits) for memory in (here, there)]
+    async with backend_of(database).open(lambda: 0.0, tables=[TABLES]) as there:
+        processes = [Usage(each, limits) for each in (memory, there)]
         await asyncio.gather(*(each.add("ann", {"m": Tokens(1, 4, 2, 1)}, 5) for each in processes for _ in range(10)))
         [day] = await processes[0].by_day()
         assert day == ("1970-01-01", "m", 20, 80, 40, 20, 0.0, 5)
@@ -48,38 +54,35 @@ async def test_two_processes_count_the_same_day(database: str) -> None:
         (await processes[1].budget("bob", ZONE)).note(START)
 
 
-async def test_a_day_of_a_large_installation(database: str) -> None:
+async def test_a_day_of_a_large_installation(memory: Memory) -> None:
     """Its sums do not fit into 32 bits: in millionths, a day of 3,000 dollars does not."""
-    async with backend_of(database).open(lambda: 0.0, tables=[TABLES]) as memory:
-        usage = Usage(memory, limited(money_per_day=3000), {"m": Price(1, 1, 1)})
-        await usage.add("ann", {"m": Tokens(1, 3_000_000_000, 0, 0)}, 5)
-        with pytest.raises(ModelUnavailable, match="money"):
-            (await usage.budget("bob", ZONE)).note(START)
+    usage = Usage(memory, limited(money_per_day=3000), {"m": Price(1, 1, 1)})
+    await usage.add("ann", {"m": Tokens(1, 3_000_000_000, 0, 0)}, 5)
+    with pytest.raises(ModelUnavailable, match="money"):
+        (await usage.budget("bob", ZONE)).note(START)
 
 
-async def test_no_number_of_a_provider_is_too_large(database: str) -> None:
+async def test_no_number_of_a_provider_is_too_large(memory: Memory) -> None:
     """Nonsense is bounded, so that neither this turn nor the next ones of the day fail by what is counted."""
     limits = limited(tokens_per_day=1)
-    async with backend_of(database).open(lambda: 0.0, tables=[TABLES]) as memory:
-        usage = Usage(memory, limits, {"m": Price(900_000, 0, 0)})
-        for _ in range(3):
-            await usage.add("ann", {"m": Tokens(1, 10**30, 0, -5)}, 10**30)
-        with pytest.raises(ModelUnavailable):
-            (await usage.budget("bob", ZONE)).note(START)
-        [day] = await usage.by_day()
-        assert day.calls == 3
+    usage = Usage(memory, limits, {"m": Price(900_000, 0, 0)})
+    for _ in range(3):
+        await usage.add("ann", {"m": Tokens(1, 10**30, 0, -5)}, 10**30)
+    with pytest.raises(ModelUnavailable):
+        (await usage.budget("bob", ZONE)).note(START)
+    [day] = await usage.by_day()
+    assert day.calls == 3
 
 
-async def test_a_count_that_cannot_be_written_ends_no_turn(database: str) -> None:
+async def test_a_count_that_cannot_be_written_ends_no_turn(memory: Memory) -> None:
     """Whatever is wrong with the table: the count waits for the next time, and nothing is raised."""
-    async with backend_of(database).open(lambda: 0.0, tables=[TABLES]) as memory:
-        budget = await (usage := Usage(memory, limited())).budget("ann", ZONE)
-        budget.note(ModelEnd(speaker="planner", model="m", input_tokens=7, output_tokens=0, ms=1, ok=True))
-        await memory.database.execute("ALTER TABLE usage RENAME TO hidden")
-        await budget.store()
-        await memory.database.execute("ALTER TABLE hidden RENAME TO usage")
-        await budget.store()
-        assert [day.input_tokens for day in await usage.by_day()] == [7]
+    budget = await (usage := Usage(memory, limited())).budget("ann", ZONE)
+    budget.note(ModelEnd(speaker="planner", model="m", input_tokens=7, output_tokens=0, ms=1, ok=True))
+    await memory.database.execute("ALTER TABLE usage RENAME TO hidden")
+    await budget.store()
+    await memory.database.execute("ALTER TABLE hidden RENAME TO usage")
+    await budget.store()
+    assert [day.input_tokens for day in await usage.by_day()] == [7]
 
 
 async def test_old_days_go(database: str) -> None:
@@ -93,16 +96,15 @@ async def test_old_days_go(database: str) -> None:
         assert [day.day for day in await usage.by_day(10, "ann")] == ["1970-01-05"]
 
 
-async def test_a_turn_is_written_down_once(database: str) -> None:
+async def test_a_turn_is_written_down_once(memory: Memory) -> None:
     """Storing again adds nothing; the largest turn is remembered, and shown with its day."""
-    async with backend_of(database).open(lambda: 0.0, tables=[TABLES]) as memory:
-        usage = Usage(memory, limited(), {"m": Price(1, 0.1, 8)})
-        budget = await usage.budget("ann", ZONE)
-        for tokens in (60, 40):
-            budget.note(ModelEnd(speaker="planner", model="m", input_tokens=tokens, output_tokens=0, ms=1, ok=True))
-            await budget.store()
+    usage = Usage(memory, limited(), {"m": Price(1, 0.1, 8)})
+    budget = await usage.budget("ann", ZONE)
+    for tokens in (60, 40):
+        budget.note(ModelEnd(speaker="planner", model="m", input_tokens=tokens, output_tokens=0, ms=1, ok=True))
         await budget.store()
-        assert await usage.by_day() == [("1970-01-01", "m", 2, 100, 0, 0, 0.0001, 100)]
+    await budget.store()
+    assert await usage.by_day() == [("1970-01-01", "m", 2, 100, 0, 0, 0.0001, 100)]
 
 
 def test_prices_are_a_setting() -> None:
@@ -126,13 +128,12 @@ async def test_money_without_a_price_is_refused(tmp_path: Path) -> None:
             assert isinstance(usage, Usage)
 
 
-async def test_a_user_is_counted_by_a_digest_with_a_key(database: str) -> None:
+async def test_a_user_is_counted_by_a_digest_with_a_key(memory: Memory) -> None:
     """The count outlives a forgetting, and nobody can verify a guessed name by it."""
-    async with backend_of(database).open(lambda: 0.0, tables=[TABLES]) as memory:
-        usage = Usage(memory, limited())
-        await usage.add("pomelo", {"m": Tokens(1, 1, 0, 1)}, 2)
-        await memory.forget_person("pomelo")
-        assert await usage.by_day(user="pomelo")
-        rows = await memory.database.execute("SELECT who FROM usage")
+    usage = Usage(memory, limited())
+    await usage.add("pomelo", {"m": Tokens(1, 1, 0, 1)}, 2)
+    await memory.forget_person("pomelo")
+    assert await usage.by_day(user="pomelo")
+    rows = await memory.database.execute("SELECT who FROM usage")
     assert memory.digests.of("pomelo") in [who for (who,) in rows]
     assert not {"pomelo", hashlib.sha256(b"pomelo").hexdigest()} & {who for (who,) in rows}

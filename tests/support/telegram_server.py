@@ -37,7 +37,9 @@ class Jobs(Protocol):
 class AnyDoor(Protocol):
     """A door, as far as one waits for it."""
 
-    chats: Jobs
+    @property
+    def chats(self) -> Jobs:
+        """Its jobs."""
 
 
 class BotApi:

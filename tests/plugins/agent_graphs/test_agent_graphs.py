@@ -273,7 +273,7 @@ def test_what_is_no_graph_over_messages_fails_at_start() -> None:
     }
     for fault, agent in faults.items():
         with pytest.raises(ContractError, match=fault):
-            Dialog(tool="go", description="Used for going.", agent=agent)  # type: ignore[arg-type]
+            Dialog(tool="go", description="Used for going.", agent=agent)
     with pytest.raises(ContractError, match=r"has its own tools and fills in no form: leave `tools` and `form` out"):
         Dialog(tool="go", description="Used for going.", agent=row(lambda state: {}), tools=[pay])
 

@@ -90,7 +90,7 @@ async def test_memory_is_what_the_chat_shows(door: Open, world: BotApi, script: 
 async def test_a_message_may_wait(door: Open, world: BotApi, script: Script) -> None:
     """/busy offers what there is; with "queue" nothing is interrupted."""
     script.gates["supervisor"] = gate = Holding(1)
-    script.add(supervisor=["One two", "Hello."])
+    script.add(supervisor=["One two three", "Hello."])
     async with door():
         assert await world.asks(ANN, "/busy", sent=1) == [
             "While you are being answered, a new message ends the answer and is answered at once."
@@ -99,9 +99,10 @@ async def test_a_message_may_wait(door: Open, world: BotApi, script: Script) -> 
         assert "waits until the answer is complete" in (await world.presses(world.sent[0], "⏳ Wait", sent=2))[1]
         world.says(ANN, "count")
         await world.until(lambda: gate.holds)
-        world.says(ANN, "say hello")
+        last = world.says(ANN, "say hello")
+        await world.until(lambda: world.offset > last["message_id"])
         gate.set()
-        assert (await world.until_sent(ANN, 4))[2:] == ["One two", "Hello."]
+        assert (await world.until_sent(ANN, 4))[2:] == ["One two three", "Hello."]
 
 
 @pytest.mark.needs("planner")

@@ -26,7 +26,7 @@ async def test_a_blocked_bot_goes_quiet(door: Open, world: BotApi, caplog: pytes
 
 
 @pytest.mark.parametrize("allowed", [[ANN], []], ids=["not on the list", "nobody on the list"])
-async def test_a_stranger_is_refused_once(door: Open, world: BotApi, allowed: list[int]) -> None:
+async def test_nobody_is_let_in_unless_named(door: Open, world: BotApi, allowed: list[int]) -> None:
     """Who is not named reads that in one line, once an hour; no message of theirs reaches the assistant."""
     async with door(Echo().models(ROLES), allowed=allowed) as telegram:
         for text in ("let me in", "/start", "/history", "please"):

@@ -86,7 +86,8 @@ class ChatMessage(Sent):
     @property
     def pictures(self) -> list[Upload]:
         """The pictures beside the text; a picture at an address outside the message has no content."""
-        addresses = [part.image_url.url.partition(";base64,") for part in self.parts if part.image_url]
+        shown = [part.image_url for part in self.parts if part.image_url or part.type == "image_url"]
+        addresses = [(picture.url if picture else "").partition(";base64,") for picture in shown]
         contents = [decoded(data) if head.startswith("data:image/") else b"" for head, _, data in addresses]
         return [Upload(content, kind="photo") for content in contents]
 
@@ -136,7 +137,7 @@ async def models() -> dict[str, Any]:
 
 
 @router.get("/models/{id}")
-async def model(id: str) -> dict[str, Any]:
+async def model(id: exchange.PathName) -> dict[str, Any]:
     """Return one of the two models."""
     _require(id)
     return {"id": id, "object": "model", "created": 0, "owned_by": MODEL}

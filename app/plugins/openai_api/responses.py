@@ -29,6 +29,8 @@ STATUSES = {422: 400}
 """The statuses of OpenAI's API in place of the door's; the door finds them here."""
 UNDONE: Mapping[str, object] = {"background": False, "conversation": None, "prompt": None}
 """The unsupported fields, with the values that change nothing."""
+FIELDS = {"messages": "input", "response_format": "text.format"}
+"""The names of fields of chat completions in this form."""
 router = APIRouter(
     prefix="/v1",
     responses=exchange.FAULTS,
@@ -71,7 +73,7 @@ class NewResponse(Sent):
     """A request; the client's other fields are refused or ignored as in chat completions."""
 
     model: Annotated[str, Field(max_length=exchange.LONGEST_NAME)]
-    input: Annotated[list[ResponseItem], OrOne]
+    input: Annotated[list[ResponseItem], Field(min_length=1), OrOne]
     previous_response_id: Annotated[str | None, Field(max_length=exchange.LONGEST_NAME + len(PREFIX))] = None
     stream: bool = False
     max_output_tokens: Annotated[int | None, Field(ge=16)] = None
@@ -107,10 +109,13 @@ class NewResponse(Sent):
 @router.post("/responses", responses=exchange.STREAMED)
 async def respond(body: NewResponse, talking: Annotated[Talking, Depends()]) -> Response:
     """Answer the last message, behind the named response or behind the input before it."""
-    completion = body.completion()
     place, behind = body.known
     try:
+        completion = body.completion()
         reply, headers = await talking.reply(completion, behind)
+    except exchange.HttpRefusal as refused:
+        refused.param = FIELDS.get(refused.param or "", refused.param)
+        raise
     except UnknownAnswer:
         if place:
             raise

@@ -86,7 +86,7 @@ async def answer_form(field: object, assistant: Assistant) -> AnswerForm | None:
     within = asked.get("json_schema", asked)
     schema = within.get("schema") if isinstance(within, Mapping) else None
     if kind not in ("json_object", "json_schema") or (kind == "json_schema" and not isinstance(schema, dict)):
-        raise unsupported(f"{FIELD!r} is text, json_object, or json_schema with a schema.", FIELD)
+        raise unsupported("An answer's form is text, json_object, or json_schema with a schema.", FIELD)
     if not assistant.reads:
         raise unsupported("The model that is set reads no prompts.", FIELD)
     wanted = schema if kind == "json_schema" and isinstance(schema, dict) else ANYTHING

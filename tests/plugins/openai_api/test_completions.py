@@ -205,6 +205,7 @@ async def test_a_model_that_reads_no_prompts(tmp_path: Path) -> None:
     [
         (True, PIXEL, "A dot."),
         (True, "http://127.0.0.1:9/cat.png", "I could not open the picture."),
+        (True, "", "I could not open the picture."),
         (False, PIXEL, "I cannot look at pictures."),
     ],
 )
@@ -212,7 +213,7 @@ async def test_a_picture(tmp_path: Path, script: Script, url: str, answer: str, 
     """A seeing model gets the picture; an unusable one is told, and nothing is fetched."""
     script.sees = sees
     script.add(supervisor=["A dot."])
-    picture = {"type": "image_url", "image_url": {"url": url}}
+    picture = {"type": "image_url"} | ({"image_url": {"url": url}} if url else {})
     body = {"model": MODEL, "messages": [{"role": "user", "content": [picture]}]}
     async with (
         stage(tmp_path / "pictures.db", script.models(ROLES)) as assistant,

@@ -76,22 +76,24 @@ async def test_items_without_words(sdk: AsyncOpenAI, script: Script, item: Any) 
 
 
 @pytest.mark.parametrize(
-    "changed",
+    ("param", "changed"),
     [
-        {"input": [{"role": "user", "content": "hi"}, {"type": "local_shell_call_output", "id": "1", "output": "a"}]},
-        {"input": [{"role": "user", "content": "hi"}, {"type": "item_reference", "id": "msg_1"}]},
-        {"tools": [{"type": "web_search"}]},
-        {"tools": [{"type": "function", "name": "a"}], "tool_choice": "required"},
-        {"text": {"format": {"type": "grammar"}}},
-        {"background": True},
-        {"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "1"}]}]},
-        {"input": [{"role": "user", "content": [{"type": "input_text", "text": 5}]}]},
+        ("input", {"input": [{"role": "user", "content": "hi"}, {"type": "local_shell_call_output", "id": "1"}]}),
+        ("input", {"input": [{"role": "user", "content": "hi"}, {"type": "item_reference", "id": "msg_1"}]}),
+        ("input", {"input": []}),
+        ("input", {"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "1"}]}]}),
+        ("input[0].content[0].text", {"input": [{"role": "user", "content": [{"type": "input_text", "text": 5}]}]}),
+        ("tools", {"tools": [{"type": "web_search"}]}),
+        ("tool_choice", {"tools": [{"type": "function", "name": "a"}], "tool_choice": "required"}),
+        ("text.format", {"text": {"format": {"type": "grammar"}}}),
+        ("background", {"background": True}),
     ],
 )
-async def test_what_is_not_done(client: httpx.AsyncClient, changed: dict[str, object]) -> None:
-    """It is refused in OpenAI's form."""
+async def test_what_is_not_done(client: httpx.AsyncClient, param: str, changed: dict[str, object]) -> None:
+    """It is refused in OpenAI's form, with the name of the field."""
     answer = await client.post("/v1/responses", json={"model": MODEL, "input": "hi", **changed})
-    assert (answer.status_code, {*answer.json()["error"]}) == (400, {"code", "message", "param", "type"})
+    error = answer.json()["error"]
+    assert (answer.status_code, {*error}, error["param"]) == (400, {"code", "message", "param", "type"}, param)
 
 
 @pytest.mark.parametrize("stream", [False, True])

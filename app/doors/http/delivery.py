@@ -15,7 +15,7 @@ from agents.events import Event, Message, PrivateMessage
 from agents.language.text.clean import safe_json
 from app.assistant import Turn
 from app.doors.http.answers import Answer
-from app.doors.http.exchange import DEVICE, STREAM, Caller, IdempotencyKey, PathName, Running
+from app.doors.http.exchange import DEVICE, STREAM, Caller, IdempotencyKey, LastEventId, PathName, Running
 
 ALIVE_EVERY = 15.0
 """Seconds without an event after which a stream sends a sign of life."""
@@ -34,7 +34,7 @@ class Delivery:
     answers: Running
     accept: Annotated[str, Header()] = ""
     idempotency_key: IdempotencyKey = None
-    last_event_id: Annotated[int, Header(ge=0)] = 0
+    last_event_id: LastEventId = None
 
     @property
     def name(self) -> str:
@@ -57,7 +57,7 @@ class Delivery:
         kept = self.answers.of(turn.thread, turn.id)
         answer = await self.answers.to(turn, self.key.holder)
         # A new answer, as after a restart, numbers its events anew.
-        after = self.last_event_id if answer is kept else 0
+        after = self.last_event_id or 0 if answer is kept else 0
         headers = {"X-Message-Id": quote(turn.id)}
         if STREAM in self.accept:
             return streamed(_frames(answer, self.thread, after), headers)

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.sse import format_sse_event
 
 from agents.language.text.clean import safe_json
@@ -12,7 +12,7 @@ from app.assistant import Assistant
 from app.assistant.thread_events import END, number_of
 from app.doors.http.delivery import plain, streamed
 from app.doors.http.events import EventStream
-from app.doors.http.exchange import FAULTS, LAST_EVENT, STREAMED, PathName, Served, having, key_in
+from app.doors.http.exchange import FAULTS, STREAMED, LastEventId, PathName, Served, having, key_in
 from app.doors.http.pages.guard import session_of, visitor_of
 from app.security.api_keys import Key
 
@@ -35,7 +35,7 @@ async def events(
     listener: Listener,
     assistant: Served,
     request: Request,
-    last_event_id: Annotated[int | None, Header(ge=0, le=LAST_EVENT)] = None,
+    last_event_id: LastEventId = None,
 ) -> Response:
     """Stream the new events of a thread, or those after `Last-Event-ID`, also after a restart."""
     (key, holder), streams = listener, request.app.state.streams

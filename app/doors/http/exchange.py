@@ -56,6 +56,7 @@ IdempotencyKey = Annotated[str | None, Header(max_length=LONGEST_NAME, pattern=P
 
 LAST_EVENT = 2**53
 """The largest number of an event; databases limit the size of a number."""
+LastEventId = Annotated[int | None, Header(ge=0, le=LAST_EVENT), SentName]
 
 
 class HttpRefusal(HTTPException):

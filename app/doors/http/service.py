@@ -240,6 +240,7 @@ async def metrics(request: Request) -> Response:
     return Response(generate_latest(request.app.state.measures), media_type=CONTENT_TYPE_LATEST)
 
 
+UNREAD = "The body cannot be read: it is no UTF-8, is nested too deeply, or has too long a number."
 FAULTY = (StarletteHTTPException, RequestValidationError, Busy, DatabaseError, OSError, BrokenState)
 
 
@@ -250,7 +251,7 @@ async def answer_failure(request: Request, failure: Exception) -> Response:
         case exchange.HttpRefusal():
             status, message, code, param = failure.status_code, str(failure.detail), failure.code, failure.param
         case StarletteHTTPException():
-            status, message = failure.status_code, str(failure.detail)
+            status, message = failure.status_code, UNREAD if failure.status_code == 400 else str(failure.detail)
         case RequestValidationError():
             status, (param, message) = 422, exchange.first_fault(failure)
         case UsageError():

@@ -145,6 +145,7 @@ async def test_faults_of_a_request(client: httpx.AsyncClient) -> None:
 @pytest.mark.parametrize(
     ("content", "kind", "words"),
     [
+        ('{"text": "café"}'.encode("latin-1"), "application/json", "is no UTF-8"),
         (b'{"text": "hel', "application/json", "is not JSON"),
         (b'{"text": "hello"}', "application/x-www-form-urlencoded", "Content-Type: application/json"),
         (b"[]", "application/json", "must be a JSON object"),
@@ -153,7 +154,7 @@ async def test_faults_of_a_request(client: httpx.AsyncClient) -> None:
 async def test_a_body_that_is_no_json(client: httpx.AsyncClient, content: bytes, kind: str, words: str) -> None:
     """The fault says what to send."""
     answer = await client.post("/threads/x/turns", content=content, headers={"content-type": kind})
-    assert (answer.status_code, words in answer.json()["error"]["message"]) == (422, True)
+    assert (answer.status_code in (400, 422), words in answer.json()["error"]["message"]) == (True, True)
 
 
 async def test_a_body_of_unknown_length_is_bounded(client: httpx.AsyncClient) -> None:

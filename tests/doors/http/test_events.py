@@ -184,6 +184,18 @@ async def test_what_is_due_rings_while_a_stream_is_open(assistant: Assistant, cl
     assert [notice.user for notice in due] == ["bob"]
 
 
+async def test_a_stream_without_a_number(assistant: Assistant, script: Script) -> None:
+    """A client that has no event yet may send an empty number; it hears what comes from now on."""
+    script.add(supervisor=["Hello."])
+    async with (
+        served(assistant) as url,
+        httpx.AsyncClient(base_url=url, timeout=300) as client,
+        listening(client, last_event_id="") as events,
+    ):
+        await client.post(TURNS, json={"text": "hi"})
+        assert await next_of(events, 2) == ["turn.start hi", "message Hello."]
+
+
 async def test_a_number_that_no_event_has(client: httpx.AsyncClient) -> None:
     """It is refused before a stream begins, which would break off in the reading."""
     answer = await client.get("/threads/x/events", headers={"Last-Event-ID": "9" * 30})

@@ -29,6 +29,7 @@ from tenacity import (
 )
 
 from agents.language.text.clean import is_shallow
+from agents.models.refusal import sentences_in
 from agents.retry_after import asked_pause
 from agents.sources.web.ssrf import BodyRefused, BodyTooLong, guarded_client, policy_of, read_body
 from agents.state.speaker_state import Json
@@ -81,7 +82,8 @@ def _tool(tool: HttpTool, file: HttpFile, secrets: Secrets, clients: Mapping[str
             LOG.warning("tool %s: %s: %s", tool.name, name, lost)
             raise failure(tool, tool.name, lost, lang) from None
         LOG.warning("tool %s: %s answered %d", tool.name, name, status)
-        raise refusal(tool, tool.name, unseen(body), str(status), lang)
+        own_words = "" if "message" in tool.errors.model_fields_set else "; ".join(sentences_in(unseen(body)))
+        raise refusal(tool, tool.name, unseen(body), own_words or str(status), lang)
 
     return tool_of(
         tool,
@@ -187,7 +189,7 @@ def _nested(values: Mapping[str, object]) -> Json:
 
 
 Reply = tuple[int, object]
-"""A service's answer: the status, and the JSON of the body (None: an empty one)."""
+"""A service's answer: the status, and the JSON of the body (None: an empty one), or the plain text of a refusal."""
 
 
 async def exchange(client: httpx.AsyncClient, service: RemoteService, request: Request, tries: int) -> Reply:
@@ -236,13 +238,16 @@ async def _sent(client: httpx.AsyncClient, service: RemoteService, request: Requ
             raise NoAnswer(f"it answered {status}", again=(pause or 0) <= LONGEST_PAUSE, pause=pause)
         if not (200 <= status < 300 or 400 <= status < 500):
             raise NoAnswer(f"it answered {status}, which leads elsewhere")
+        body = b""
         try:
-            return status, _read(await read_body(response, service.max_bytes))
+            body = await read_body(response, service.max_bytes)
+            return status, _read(body)
         except (NoAnswer, BodyRefused) as refused:
             if status < 400:
                 remedy = "answer_long" if isinstance(refused, BodyTooLong) else ""
                 raise NoAnswer(str(refused), remedy=remedy) from None
-            return status, None
+            is_text = response.headers.get("content-type", "").lower().startswith("text/plain")
+            return status, body.decode(errors="replace") if is_text else None
 
 
 def _read(body: bytes) -> object:

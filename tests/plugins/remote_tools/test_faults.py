@@ -34,6 +34,25 @@ async def test_a_failing_service_does_not_end_the_turn(chat: Chat, service: Open
     assert [event.text for event in chat.events if isinstance(event, Message)] == ["The shop is closed."]
 
 
+REASONS = {
+    "bad q": Answer({"errors": [{"message": "bad q"}]}, status=400),
+    "query.q: Field required": Answer({"detail": [{"loc": ["query", "q"], "msg": "Field required"}]}, status=422),
+    "q is short; q is odd": Answer({"message": ["q is short", "q is odd"]}, status=400),
+    "q must not be empty": Answer(b"q must not be empty", status=400, kind="text/plain; charset=utf-8"),
+    "404": Answer(b"<html>Not here</html>", status=404, kind="text/html"),
+}
+"""Refusals of common frameworks, by the reason for the model."""
+
+
+@pytest.mark.parametrize("reason", REASONS)
+async def test_the_reason_of_a_refusal_is_read(chat: Chat, service: Open, reason: str) -> None:
+    """The service's own words are found in any common form, so that the model can mend its call."""
+    chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), "Which one?"])
+    async with service(REASONS[reason]):
+        trace = await chat.says("What did I buy here?")
+    assert f"! find_orders was refused: {reason}. " in trace
+
+
 async def test_an_answer_too_long_is_told(chat: Chat, service: Open) -> None:
     """The model reads that it can ask for less."""
     chat.expects(supervisor=BEGIN, planner=[Call("find_orders", {"word": "e"}), "Which one?"])

@@ -19,6 +19,7 @@ Read = TypeVar("Read", bound=BaseModel)
 DEEPEST = 100
 """The most levels of lists and maps in a file."""
 LONGEST_NUMBER = 100
+MERGE = "tag:yaml.org,2002:merge"
 ToolName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 
 
@@ -143,6 +144,8 @@ def read_yaml(text: str, *, aliases: bool = True) -> Any:
                 raise BrokenYaml("number", most=LONGEST_NUMBER)
             if isinstance(event, yaml.AliasEvent) and not aliases:
                 raise BrokenYaml("alias")
+        if second := _second_key(yaml.compose(text, yaml.CSafeLoader)):
+            raise BrokenYaml("twice", name=second.value, line=second.start_mark.line + 1)
         return yaml.load(text, yaml.CSafeLoader)
     except BrokenYaml:
         raise
@@ -153,6 +156,22 @@ def read_yaml(text: str, *, aliases: bool = True) -> Any:
     except (LookupError, AttributeError, ValueError):
         # The loader fails at values that do not fit their tags, and at impossible dates.
         raise BrokenYaml("tag") from None
+
+
+def _second_key(root: yaml.Node | None) -> yaml.Node | None:
+    """Return a key that stands twice in a map, of which the last one would count; None without one."""
+    nodes, visited = [root], set[int]()
+    # The list grows while it is gone through; aliases lead to the same node again.
+    for node in nodes:
+        if isinstance(node, yaml.CollectionNode) and id(node) not in visited:
+            visited.add(id(node))
+            pairs = node.value if isinstance(node, yaml.MappingNode) else []
+            keys = [key for key, _ in pairs if isinstance(key, yaml.ScalarNode) and key.tag != MERGE]
+            first = {(key.tag, key.value): key for key in reversed(keys)}
+            if second := next((key for key in keys if first[key.tag, key.value] is not key), None):
+                return second
+            nodes += [part for pair in pairs for part in pair] or node.value
+    return None
 
 
 def _is_number(scalar: yaml.ScalarEvent) -> bool:

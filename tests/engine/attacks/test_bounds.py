@@ -22,7 +22,7 @@ from app.assistant.outcome_store import TERMINAL
 from app.settings import Settings
 from app.testing import Chat
 from app.testing.script import Call, Line
-from app.yaml_file import FilePart, read_files
+from app.yaml_file import FilePart, read_files, read_yaml
 from prompts import phrase
 from tests.support.changed_speakers import changed
 from tests.support.rules import RulesModel
@@ -303,6 +303,15 @@ def test_a_deep_file_is_a_fault(text: str, tmp_path: Path) -> None:
     file.write_text(text, "utf-8")
     with pytest.raises(ConfigError, match=r"deep\.yaml: not YAML"):
         read_files("REMOTE_TOOLS", file, FilePart)
+
+
+def test_a_key_that_stands_twice_is_a_fault(tmp_path: Path) -> None:
+    """The last one would count without a word; the keys that another map lends by `<<` may be there as well."""
+    file = tmp_path / "twice.yaml"
+    file.write_text("a: &a {b: 1}\nc: {<<: *a, b: 2}\na: 3\n", "utf-8")
+    with pytest.raises(ConfigError, match=r"twice\.yaml: not YAML: line 3: the key “a” stands there twice"):
+        read_files("REMOTE_TOOLS", file, FilePart)
+    assert read_yaml("a: &a {b: 1}\nc: {<<: *a, b: 2}\n")["c"] == {"b": 2}
 
 
 async def test_nothing_is_written_down_for_a_message_that_is_not_taken(chat: Chat) -> None:

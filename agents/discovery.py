@@ -39,6 +39,8 @@ def load_each(
         raise ContractError(
             f"{place}/{hidden}.py is never read, since {place}/{hidden}/ has its name: rename one of them"
         )
+    if bare := next(filter(None, map(_bare, folders)), None):
+        raise ContractError(f"{place}/{bare} is never read, since it has no __init__.py: write one")
     for name in sorted({module.name for module in pkgutil.iter_modules(folders)}.difference(off)):
         if not name.isidentifier():
             raise ContractError(f"{place}/{name}.py: {name!r} is no name: write letters, digits and _")
@@ -61,6 +63,12 @@ def _hidden(folder: str) -> str:
             if (module / "__init__.py").is_file():
                 return module.relative_to(folder).as_posix()
     return ""
+
+
+def _bare(folder: str) -> str:
+    """Return the name of a folder with modules in it that is no package; empty without one."""
+    modules = sorted(path.parent for path in Path(folder).glob("[!_.]*/*.py"))
+    return next((module.name for module in modules if not (module / "__init__.py").is_file()), "")
 
 
 def load(module: str) -> ModuleType:
@@ -94,7 +102,9 @@ def _imported_at(broken: BaseException) -> tuple[str, int | None]:
         return broken.filename, broken.lineno
     # Frames of libraries come after the last line of ours.
     places = [frame for frame in traceback.extract_tb(broken.__traceback__) if frame.name == "<module>"]
-    ours = [(frame.filename, frame.lineno) for frame in places if not frame.filename.startswith(LIBRARIES)]
+    # An annotation in quotes is a module of its own, without a file.
+    others = (*LIBRARIES, "<")
+    ours = [(frame.filename, frame.lineno) for frame in places if not frame.filename.startswith(others)]
     return ours[-1] if ours else ("", None)
 
 

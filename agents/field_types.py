@@ -47,9 +47,8 @@ def wrong_default(model: type[BaseModel]) -> str:
         create_model(model.__name__, __config__=config, **stated)()
     except ValidationError as wrong:
         fault = wrong.errors()[0]
-        return (
-            f"the default of {str(fault['loc'][0]).removeprefix(DEFAULT)!r}: {fault['msg']}, found {fault['input']!r}"
-        )
+        name = str(fault["loc"][0]).removeprefix(DEFAULT)
+        return f"has a wrong default of {name!r}: {fault['msg']}, found {fault['input']!r}"
     return ""
 
 

@@ -18,7 +18,7 @@ from langchain_core.tools import BaseTool
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
-from pydantic import BaseModel, InstanceOf
+from pydantic import BaseModel, InstanceOf, ValidationError
 
 import prompts
 from agents.discovery import load_each, place_of
@@ -70,18 +70,10 @@ class Dialog(Speaker, Plugin):
         others = [tool for tool in self.tools if not isinstance(tool, BaseTool)]
         if others:
             raise ContractError(f"Dialog.tools must be tools (`@tool` above the function), found {others[0]!r}")
-        if self.form and not (isinstance(self.form, type) and issubclass(self.form, BaseModel)):
-            raise ContractError(f"Dialog.form must be a class of pydantic's BaseModel, found {self.form!r}")
-        if self.form:
-            # A type that does not exist, or that JSON cannot write, is told here, and not in the middle of a turn.
-            self.form.model_rebuild()
-            self.form.model_json_schema()
-            if wrong := wrong_default(self.form):
-                raise ContractError(f"Dialog.form: {wrong}")
-        fields = self.form.model_fields if self.form else {}
-        required = [name for name, info in fields.items() if info.is_required()]
-        if required:
-            raise ContractError(f"fields of {self.form!r} need defaults for 'not known yet': {', '.join(required)}")
+        if misform := self.form and _misform(self.form):
+            raise ContractError(f"Dialog.form {misform}")
+        if self.remember and not self.form:
+            raise ContractError("Dialog.remember keeps a form: set form=…")
 
     def __str__(self) -> str:
         """Return a line for people."""
@@ -126,6 +118,22 @@ def _misfit(agent: object) -> str:
     if name := next((tool.name for graph in graphs for tool in _tools_of(graph) if _promises(traits_of(tool))), ""):
         return f"calls {name}, whose traits promise what holds in `Dialog(tools=…)` alone: leave them out in a graph"
     return ""
+
+
+def _misform(form: object) -> str:
+    """Return the reason why a model cannot be a form; empty if it can."""
+    if not (isinstance(form, type) and issubclass(form, BaseModel) and form.model_fields):
+        return f"must be a class of pydantic's BaseModel with fields, found {form!r}"
+    # A type that does not exist, or that JSON cannot write, is told here, and not in the middle of a turn.
+    form.model_rebuild()
+    form.model_json_schema()
+    if required := [name for name, info in form.model_fields.items() if info.is_required()]:
+        return f"{form!r} needs defaults for 'not known yet': {', '.join(required)}"
+    try:
+        form()
+    except ValidationError as wrong:
+        return f"is no form while nothing is known yet: {wrong.errors()[0]['msg']}"
+    return wrong_default(form)
 
 
 def is_reserved(name: str) -> bool:
@@ -194,10 +202,12 @@ def discover(languages: Collection[str], observers: Collection[str]) -> dict[str
     for name, dialog in dialogs.items():
         if is_reserved(name):
             raise ContractError(f"dialogs/{name}.py: {name!r} is reserved: rename the file")
+        place = place_of(f"{__name__}.{name}")
         unknown = sorted(set(dialog.observers) - set(observers))
         if unknown:
-            place = place_of(f"{__name__}.{name}")
             raise ContractError(f"{place} names observers that do not exist: {', '.join(unknown)}")
+        if there := {*dialog.formerly} & dialogs.keys():
+            raise ContractError(f"{place}: Dialog.formerly names a dialog that there is: {', '.join(sorted(there))}")
         if dialog.agent is None and not dialog.roles:
             for lang in languages:
                 variables(f"{name}/prompt", lang)

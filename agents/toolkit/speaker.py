@@ -4,13 +4,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langgraph.store.base import BaseStore
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from agents.events import Event
 from agents.state import SUPERVISOR, State
@@ -31,9 +31,9 @@ UserLines = Callable[[Context, BaseStore, str], Awaitable[Sequence[str]]]
 class Silence:
     """The times at which a silent user is asked whether they are still there."""
 
-    seconds: int = 0
+    seconds: Annotated[int, Field(ge=0)] = 0
     """Seconds after the last answer, or after the last such question; 0: never."""
-    times: int = 1
+    times: Annotated[int, Field(ge=1)] = 1
     """The most questions in a row."""
 
 
@@ -67,7 +67,7 @@ class Speaker:
     """Whether "stop" may be for its activity, such as playing; said twice, it ends the dialog all the same."""
     silence: Silence | None = None
     """The times at which a silent user is asked; None: the setting of the application."""
-    version: int = 1
+    version: Annotated[int, Field(ge=1)] = 1
     """Raise it when the form or the prompt changes so much that running conversations must be revised."""
     formerly: Sequence[str] = ()
     """Former names of a dialog; stored conversations under them go on here."""

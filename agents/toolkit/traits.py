@@ -3,10 +3,10 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Annotated, Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from langchain_core.tools import BaseTool, StructuredTool, Tool
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from agents.errors import ContractError
 from agents.field_types import mistyped
@@ -17,6 +17,8 @@ from agents.toolkit.context import Context, Runtime
 Kind = Literal["general", "selector", "breaker", "client"]
 Effect = Literal["read", "write"]
 Confirm = Literal["never", "foreign", "always"]
+Permission = Annotated[str, Field(pattern=r"^[\w.:-]*$")]
+"""One word, as PERMISSIONS grants it."""
 DAY = timedelta(days=1)
 LONGEST_KEY_LIFE = timedelta(days=366)
 StateCheck = Callable[[Json, Runtime], Awaitable[str | None]]
@@ -101,7 +103,7 @@ class Traits:
     """The kind of the view that it shows, such as "cards"; empty for none."""
     answers: bool = False
     """Whether its view is the whole answer: it replaces the model's words, and the model is told so."""
-    permission: str = ""
+    permission: Permission = ""
     """The permission that the user needs; empty: none."""
     check: StateCheck | None = None
     volatile: bool = False

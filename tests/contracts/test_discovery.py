@@ -54,9 +54,20 @@ def settings() -> Settings:
     return Settings(llm_model="local:rules", observer_model=None, role_models={}, fallback_model=None)
 
 
+STRICT = """
+from pydantic import BaseModel, model_validator
+class Strict(BaseModel):
+    town: str = ""
+    @model_validator(mode="after")
+    def known(self):
+        assert self.town, "both"
+        return self
+"""
+
+
 def a_dialog(body: str) -> str:
     """Return the source of a dialog."""
-    return f"from pydantic import create_model\nfrom dialogs import Dialog\ndialog = Dialog({body})"
+    return f"from pydantic import create_model\nfrom dialogs import Dialog\n{STRICT}dialog = Dialog({body})"
 
 
 def find() -> dict[str, Dialog]:
@@ -76,14 +87,22 @@ def find() -> dict[str, Dialog]:
         (f'{BODY}, resume="perhaps"', "Dialog.resume: Input should be .ask., .* found .perhaps."),
         (f'{BODY}, forwarding="all"', "Dialog.forwarding: Input should be .* found .all."),
         (f"{BODY}, form=create_model('Order', number=int, why=(str, ''))", "Order.*'not known yet': number$"),
-        (f"{BODY}, form=create_model('Order', to=('Town', None))", "line 4: .*: name 'Town' is not defined"),
+        (f"{BODY}, form=create_model('Order', to=('Town', None))", "line 12: .*: name 'Town' is not defined"),
         (
             f"{BODY}, form=create_model('Order', number=(int, 'x'))",
-            "Dialog.form: the default of 'number': .* found 'x'",
+            "Dialog.form has a wrong default of 'number': .* found 'x'",
         ),
-        (f"{BODY}, form=create_model('Order')()", "Dialog.form must be a class of pydantic's BaseModel, found Order"),
+        (
+            f"{BODY}, form=create_model('Order')()",
+            "Dialog.form must be a class of pydantic's BaseModel with fields, found Order",
+        ),
         (f'{BODY}, formerly="breaker"', "Dialog.formerly: .*not allowed as a Sequence value, found 'breaker'"),
         (f"{BODY}, parameters={{'temperature': 1}}", "Dialog.parameters: Input should be an instance of Parameters"),
+        (f"{BODY}, version=0", "Dialog.version: Input should be greater than or equal to 1, found 0"),
+        (f"{BODY}, formerly=['broken']", "Dialog.formerly names a dialog that there is: broken"),
+        (f"{BODY}, form=create_model('Order')", "Dialog.form must be a class of pydantic's BaseModel with fields"),
+        (f"{BODY}, form=Strict", "Dialog.form is no form while nothing is known yet: Assertion failed, both"),
+        (f"{BODY}, remember=True", "Dialog.remember keeps a form: set form=…"),
         (f'{BODY}, version="2"', "Dialog.version: Input should be a valid integer, found '2'"),
         (f'{BODY}, observers=["supervisor", "weather"]', "observers that do not exist: weather"),
     ],
@@ -115,6 +134,8 @@ def test_a_module_that_is_not_there_is_named() -> None:
     ("dialog = Dialog(", "line 2: SyntaxError: '(' was never closed"),
     ("raise SystemExit('no licence')", "line 2: SystemExit: no licence"),
     ("dialog = [][1]", "line 2: IndexError: list index out of range"),
+    ("from typing import get_type_hints\ndef book(day: 'date'): ...\nget_type_hints(book)",
+     "line 4: NameError: name 'date' is not defined"),
     ("from langchain_core.tools import tool\n@tool\ndef mine(x: str) -> str:\n    return x",
      "line 3: ValueError: Function must have a docstring if description not provided."),
 ])  # fmt: skip
@@ -145,6 +166,15 @@ def test_a_module_that_a_package_hides_is_named(plant: Plant, tmp_path: Path, na
     assert str(broken.value) == (
         f"dialogs/{name}.py is never read, since dialogs/{name}/ has its name: rename one of them"
     )
+
+
+def test_a_folder_that_is_no_package_is_named(plant: Plant, tmp_path: Path) -> None:
+    """Python finds nothing in it, and nobody would see why the dialog is not there."""
+    plant(dialogs, "")
+    (tmp_path / "dialogs" / "trip").mkdir()
+    (tmp_path / "dialogs" / "trip" / "tools.py").write_text("", "utf-8")
+    with pytest.raises(ContractError, match=r"^dialogs/trip is never read, since it has no __init__\.py: write one$"):
+        find()
 
 
 FAILING = """from agents.plugin import Plugin

@@ -17,7 +17,7 @@ from pydantic_core import SchemaError
 
 from agents.language.identifiers import MARK, Opaque
 from agents.toolkit.context import Runtime
-from agents.toolkit.traits import LONGEST_KEY_LIFE, Confirm, Effect, Kind
+from agents.toolkit.traits import LONGEST_KEY_LIFE, Confirm, Effect, Kind, Permission
 from app.yaml_file import NO_EXAMPLES, NO_TEXTS, ByLanguage, Examples, FilePart, ToolName
 
 Trusted = Literal["user", "device", "lang", "thread"]  # The values of the turn that no model sees or sets.
@@ -299,7 +299,7 @@ class ToolSpec(FilePart):
     effect: Effect | None = None
     key: tuple[str, ...] = ()
     again_after: Span | None = None  # The time for which the same key means the same write; without a value, a day.
-    permission: str = ""
+    permission: Permission = ""
     confirm: Confirm | None = None
     """The condition for a question before a call; left out: before a write or a sending, after text from outside."""
     title: ByLanguage = NO_TEXTS  # The call's purpose, in the question to the user.

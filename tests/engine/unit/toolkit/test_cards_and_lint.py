@@ -307,7 +307,11 @@ WRONG: dict[str, tuple[BaseTool, Traits, str]] = {
     "take_it": (nothing_taken, Traits(), "no call fits its code: got multiple values for keyword argument 'config'"),
     "open_it": (nothing_open, Traits(), "no call fits its code: got an unexpected keyword argument 'kwargs'"),
     "give_it": (nothing_given, Traits(), "its parameter 'runtime' gets what agents.toolkit calls Runtime"),
-    "leave_it": (nothing_left, Traits(), "the default of 'which': Input should be a valid integer, found 'one'"),
+    "leave_it": (
+        nothing_left,
+        Traits(),
+        "has a wrong default of 'which': Input should be a valid integer, found 'one'",
+    ),
 }
 
 
@@ -344,6 +348,7 @@ def test_a_name_means_one_tool(write: Write) -> None:
     ({"result": int}, "the trait result: Input should be a subclass of BaseModel, found <class 'int'>"),
     ({"kind": "breaker", "form": create_model("Nothing")}, "a form must be a pydantic model with fields"),
     ({"effect": "write", "key": "order"}, "the trait key: 'str' instances are not allowed as a Sequence value"),
+    ({"permission": "give refunds"}, "the trait permission: String should match pattern"),
     ({"effect": "write", "check": _nothing}, r"the trait check: it must take \(dict, ToolRuntime\)"),
     ({"effect": "write", "undo": lambda done: None}, r"the trait undo: it must take \(Done, ToolRuntime\)"),
     ({"effect": "write", "question": lambda args, runtime: ""}, "the trait question: write it with `async def`"),

@@ -25,7 +25,7 @@ from pydantic import Field, model_validator
 
 from app.plugins.remote_tools.answer import NoAnswer
 from app.plugins.remote_tools.files import ServerSpec
-from app.plugins.remote_tools.mcp_transport import PROBLEMS, End, cause, connected, no_answer
+from app.plugins.remote_tools.mcp_transport import PROBLEMS, End, UnreadAnswer, cause, connected
 from app.process.tasks import TaskSet
 
 MOST_PAGES = 100
@@ -174,7 +174,7 @@ class HeldServer:
             lost = NoAnswer(broke, again=True) if done else NoAnswer("no answer in time")
         except McpError as wrong:
             code = held.problem if held.problem and wrong.error.code in GONE else wrong.error.code
-            lost = no_answer(code) if code in PROBLEMS else NoAnswer(f"error {code}", again=code in GONE)
+            lost = UnreadAnswer(code) if code in PROBLEMS else NoAnswer(f"error {code}", again=code in GONE)
         except Exception as wrong:
             lost = NoAnswer(cause(wrong), again=isinstance(wrong, LOST))
         finally:

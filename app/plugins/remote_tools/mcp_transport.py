@@ -30,11 +30,10 @@ LINES = "bounded_lines"  # The encoding of a process's streams.
 ANSWER = re.compile(r'\s*\{\s*"(?:jsonrpc"\s*:\s*"2\.0"\s*,\s*"id|id|result|error)"\s*:')
 ESCAPE = re.compile(r"\\(?:u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(?P<half>u[dD][89a-fA-F]\w\w)|.)", re.DOTALL)
 EVENT_ID = re.compile(r"(?:^|[\r\n])id:")
-LONG, PACKED, ODD, BROKEN, MISSING = range(-31_005, -31_000)
+LONG, ODD, BROKEN, MISSING = range(-31_004, -31_000)
 PROBLEMS: Mapping[int, tuple[str, str]] = {
     LONG: (f"its answer is longer than {LARGEST_ANSWER} bytes", "answer_long"),
-    PACKED: ("its answer is packed, though it was told not to", ""),
-    ODD: ("its answer is neither JSON nor a stream of events", ""),
+    ODD: ("its answer is packed, or neither JSON nor a stream of events", ""),
     BROKEN: ("its answer is no message of the protocol", "answer_lost"),
     MISSING: ("its answer ended too early", "answer_lost"),
 }
@@ -130,15 +129,11 @@ def with_whole_characters(text: str) -> str:
 def _problem_of(line: ValidationError) -> int:
     """Return the problem of a line that is no message; 0 if it was not meant for an answer."""
     for part in (error["input"] for error in line.errors()):
-        if isinstance(part, str) and len(part) > LARGEST_ANSWER:
-            return LONG
-        if ANSWER.match(part) if isinstance(part, str) else _is_answer(part):
+        if isinstance(part, str) and (len(part) > LARGEST_ANSWER or ANSWER.match(part)):
+            return LONG if len(part) > LARGEST_ANSWER else BROKEN
+        if isinstance(part, dict) and "jsonrpc" in part and "method" not in part:
             return BROKEN
     return 0
-
-
-def _is_answer(part: object) -> bool:
-    return isinstance(part, dict) and "jsonrpc" in part and "method" not in part
 
 
 async def _check(response: httpx.Response) -> None:
@@ -149,13 +144,13 @@ async def _check(response: httpx.Response) -> None:
     asked = _asked(response.request)
     if asked is None or not response.is_success:
         if is_packed:
-            raise httpx.DecodingError(PROBLEMS[PACKED][0])
+            raise httpx.DecodingError(PROBLEMS[ODD][0])
         response.stream = ReplacedBody(body, _bounded(body))
     elif kind.startswith("text/event-stream") and not is_packed:
         response.stream = ReplacedBody(body, _events(body, asked))
     else:
-        is_json = kind.startswith("application/json")
-        problem = MISSING if response.status_code == 202 else PACKED if is_packed else 0 if is_json else ODD
+        is_read = kind.startswith("application/json") and not is_packed
+        problem = MISSING if response.status_code == 202 else 0 if is_read else ODD
         message = _error(problem, asked) if problem else await _message(body, asked)
         await body.aclose()
         response.status_code, response.headers = 200, httpx.Headers({"content-type": "application/json"})
@@ -171,15 +166,13 @@ def _asked(request: httpx.Request) -> RequestId | None:
 async def _message(body: httpx.AsyncByteStream, asked: RequestId) -> bytes:
     """Return the answer to a request, or an error in its place."""
     try:
-        body_text = b"".join([piece async for piece in _bounded(body)]).decode("utf-8-sig", "replace")
-        answer = JSONRPCMessage.model_validate_json(text := with_whole_characters(body_text)).root
-    except NoAnswer:
-        return _error(LONG, asked)
-    except httpx.HTTPError:
-        return _error(MISSING, asked)
+        text = b"".join([piece async for piece in _bounded(body)]).decode("utf-8-sig", "replace")
+        answer = JSONRPCMessage.model_validate_json(text := with_whole_characters(text)).root
+        is_answer = isinstance(answer, JSONRPCResponse | JSONRPCError) and str(answer.id) == str(asked)
+    except UnreadAnswer as unread:
+        return _error(unread.problem, asked)
     except ValidationError:
-        return _error(BROKEN, asked)
-    is_answer = isinstance(answer, JSONRPCResponse | JSONRPCError) and str(answer.id) == str(asked)
+        is_answer = False
     return text.encode() if is_answer else _error(BROKEN, asked)
 
 
@@ -192,22 +185,23 @@ async def _events(body: httpx.AsyncByteStream, asked: RequestId) -> AsyncIterato
             # Behind an event with an id, the library asks for the rest of a stream that ends.
             goes_on = goes_on or bool(EVENT_ID.search(lines))
             yield lines.encode()
-    except NoAnswer:
-        problem, goes_on = LONG, False
-    except httpx.HTTPError:
-        pass
-    if not goes_on:
+    except UnreadAnswer as unread:
+        problem = unread.problem
+    if problem == LONG or not goes_on:
         yield decoder.decode(b"\n").encode() + b"\n\ndata: %s\n\n" % _error(problem, asked)
 
 
 async def _bounded(body: httpx.AsyncByteStream) -> AsyncIterator[bytes]:
-    """Yield the pieces of a body. Raises NoAnswer: it is too long."""
+    """Yield the pieces of a body. Raises UnreadAnswer: it is too long, or breaks off."""
     length = 0
-    async for piece in body:
-        length += len(piece)
-        if length > LARGEST_ANSWER:
-            raise no_answer(LONG)
-        yield piece
+    try:
+        async for piece in body:
+            length += len(piece)
+            if length > LARGEST_ANSWER:
+                raise UnreadAnswer(LONG)
+            yield piece
+    except httpx.HTTPError:
+        raise UnreadAnswer(MISSING) from None
 
 
 class ReplacedBody(httpx.AsyncByteStream):
@@ -230,10 +224,13 @@ def _error(problem: int, asked: RequestId) -> bytes:
     return JSONRPCError(jsonrpc="2.0", id=asked, error=error).model_dump_json().encode()
 
 
-def no_answer(problem: int) -> NoAnswer:
-    """Return the error of a call whose answer has a problem."""
-    reason, remedy = PROBLEMS[problem]
-    return NoAnswer(reason, remedy=remedy)
+class UnreadAnswer(NoAnswer):
+    """An answer has a problem."""
+
+    def __init__(self, problem: int) -> None:
+        reason, remedy = PROBLEMS[problem]
+        super().__init__(reason, remedy=remedy)
+        self.problem = problem
 
 
 def cause(error: BaseException) -> str:

@@ -163,7 +163,7 @@ JSON, EVENTS = (f"200 X\r\nContent-Type: {kind}\r\n" for kind in ("application/j
 UNREAD = {
     "a refused key": ("401 X\r\nContent-Length: 0\r\n\r\n", "HTTPStatusError 401"),
     "packed": (f"{JSON}Content-Encoding: gzip\r\n\r\n", "its answer is packed"),
-    "text": ("200 X\r\nContent-Type: text/plain\r\n\r\n{}", "its answer is neither JSON nor a stream of events"),
+    "text": ("200 X\r\nContent-Type: text/plain\r\n\r\n{}", "neither JSON nor a stream of events"),
     "too long": (f"{JSON}\r\n{'x' * (LARGEST_ANSWER + 1)}", "its answer is longer than"),
     "cut": (f'{JSON}\r\n{{"jsonrpc": "2.0", "id"', "its answer is no message"),
     "of another call": (f'{JSON}\r\n{{"jsonrpc": "2.0", "id": 7, "result": {{}}}}', "its answer is no message"),

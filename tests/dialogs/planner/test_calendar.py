@@ -6,6 +6,7 @@ import os
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -304,7 +305,9 @@ def test_a_file_to_subscribe_to_is_kept(path: Path, tmp_path: Path, monkeypatch:
             raise KeyboardInterrupt
         await set_reminders(path)
 
-    monkeypatch.setattr(asyncio, "sleep", look)
+    # Servers of other tests sleep in threads of this process.
+    watching = SimpleNamespace(**vars(asyncio) | {"sleep": look})
+    monkeypatch.setattr("dialogs.planner.command_line.asyncio", watching)
     assert run("planner", "calendar", "--keep", str(kept)) == 130
     assert kept.stat().st_mode & 0o777 == 0o600
 

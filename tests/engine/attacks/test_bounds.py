@@ -68,17 +68,14 @@ async def test_a_user_begins_so_many_turns(bounded: Chat) -> None:
     async def said(assistant: Any, number: int, thread: str, user: str = "eve", device: str = "") -> str:
         turn = Turn(thread=thread, text="hi", user=user, id=f"{thread}{number}", device=device)
         events = [event async for event in assistant.play(turn)]
-        return next(event.code if isinstance(event, Error) else event.text for event in events if _tells(event))
+        told = (event for event in events if isinstance(event, Message | Error))
+        return next(event.code if isinstance(event, Error) else event.text for event in told)
 
     async with bounded.assistant() as assistant:
         assert [await said(assistant, number, f"t{number}") for number in range(5)] == ["ok"] * 3 + ["many_turns"] * 2
         assert await said(assistant, 0, "t0") == "ok"
         assert await said(assistant, 1, "b", user="bob") == "ok"
         assert [await said(assistant, n, "e", device=TERMINAL) for n in range(3)] == ["ok"] * 3
-
-
-def _tells(event: object) -> bool:
-    return isinstance(event, Message | Error)
 
 
 @pytest.mark.parametrize("count", sample([5, 600], 2))

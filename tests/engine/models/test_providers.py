@@ -132,23 +132,19 @@ async def test_failures_are_sorted_alike(served: LLMock, status: int, message: s
     assert failure.value.trouble == trouble
 
 
-@pytest.mark.parametrize("model", ["anthropic:m"])
-async def test_nobody_there_is_unavailable(
-    served: LLMock, model: str, closed_port: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_nobody_there_is_unavailable(served: LLMock, closed_port: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that is not there is a failure, not an error of ours."""
     monkeypatch.setenv("ANTHROPIC_BASE_URL", closed_port)
     with pytest.raises(ModelUnavailable) as failure:
-        await ask(model, served)
+        await ask("anthropic:m", served)
     assert failure.value.trouble == "unavailable"
 
 
-@pytest.mark.parametrize("model", ["anthropic:m"])
 @pytest.mark.parametrize("kind", ["truncate", "disconnect"])
-async def test_a_cut_stream_is_asked_for_again(served: LLMock, model: str, kind: Any) -> None:
+async def test_a_cut_stream_is_asked_for_again(served: LLMock, kind: Any) -> None:
     """A stream that ends early is never taken for a reply."""
     getattr(served, kind)(after_chunks=1)
-    assert await ask(model, served) == "stay"
+    assert await ask("anthropic:m", served) == "stay"
     assert len(served.requests) == 2
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from agents.models.factory import Endpoint, make_models
-from app.assistant import Assistant
 from app.assistant.run import config_of
 from tests.support.endpoint_talk import errors, tools, turn
 from tests.support.odd_provider import HEAD, Provider
@@ -136,7 +135,7 @@ async def test_thinking_goes_back_with_the_results(
             await turn(assistant, "12")
             assert SECRET not in str(await assistant.history(THREAD))
             assert SECRET not in str(events)
-            assert SECRET not in await stored(assistant)
+            assert SECRET not in str(await assistant.graph.aget_state(config_of(THREAD)))
         behind, later = server.bodies[2], server.bodies[3]
     if provider == "anthropic":
         reply = next(message for message in history(behind) if message["role"] == "assistant")
@@ -150,8 +149,3 @@ async def test_thinking_goes_back_with_the_results(
         assert signed["thoughtSignature"] == SEAL
     returns = provider == "anthropic"
     assert (SECRET in str(later), SEAL in str(later)) == (returns, returns)
-
-
-async def stored(assistant: Assistant) -> str:
-    """Return all that the checkpoint holds, as text."""
-    return str(await assistant.graph.aget_state(config_of(THREAD)))

@@ -1,7 +1,6 @@
 """Each form of request and reply, against strict servers: the data sent back, and the form of the request."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -86,12 +85,6 @@ async def test_a_talk_with_calls_is_whole(tmp_path: Path, answer: Answer, wire: 
             assert len(refused) == refusals
 
 
-def heard(wanted: Callable[[dict[str, Any]], bool], server: Provider) -> list[dict[str, Any]]:
-    """Return the messages or items of a server's last request that are wanted."""
-    body = server.bodies[-1]
-    return [item for item in body.get("input") or body["messages"] if wanted(item)]
-
-
 async def test_a_call_that_another_model_made_is_taken() -> None:
     """DeepSeek wants a field of thinking in each reply of the history: what it says is learnt, and remembered."""
     call = {"name": "f", "args": {}, "id": "a", "type": "tool_call"}
@@ -108,7 +101,8 @@ async def test_a_call_that_another_model_made_is_taken() -> None:
         for requests in (2, 3):
             assert (await reply([model], history, [TOOL], LISTENER)).text == "Gladly."
             assert len(server.bodies) == requests
-        assert all(message["reasoning_content"] == " " for message in heard(lambda m: m["role"] == "assistant", server))
+        replies = [message for message in server.bodies[-1]["messages"] if message["role"] == "assistant"]
+        assert all(message["reasoning_content"] == " " for message in replies)
 
 
 async def test_thinking_is_sent_to_its_own_model_only() -> None:

@@ -59,17 +59,12 @@ async def test_the_user_is_asked_where_a_model_is_not_sure(
     chat.script.queues.clear()
 
 
-async def long_ago(chat: Chat) -> None:
-    """Let something be written, and two turns pass."""
-    chat.expects(supervisor=PLAN, planner=[MILK, "Noted.", "Indeed.", "Oh."], observer=["stay"] * 2)
-    await chat.says("and here is the first thing for you", "my sister came by", "with all of her children")
-    chat.script.queues.clear()
-
-
 @pytest.mark.parametrize(("answer", "left"), [("yes", []), ("undo", []), ("no", ["milk", "bread"])])
 async def test_an_old_write_is_named_before_it_is_taken_back(chat: Chat, answer: str, left: list[str]) -> None:
     """More than a turn later the user is asked; a yes takes it back, and a no leaves it."""
-    await long_ago(chat)
+    chat.expects(supervisor=PLAN, planner=[MILK, "Noted.", "Indeed.", "Oh."], observer=["stay"] * 2)
+    await chat.says("and here is the first thing for you", "my sister came by", "with all of her children")
+    chat.script.queues.clear()
     asked = phrase("undo_old", "en", items="1. milk; 2. bread")
     assert (await chat.says("undo")).endswith(f"planner: {asked}")
     assert await todos(chat) == ["milk", "bread"]

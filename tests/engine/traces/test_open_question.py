@@ -11,14 +11,13 @@ from agents.state.history import dangling
 from agents.toolkit.context import Context
 from agents.toolkit.questions import CHOICE
 from agents.toolkit.speaker import Speakers
-from agents.toolkit.traits import traits
 from app.assistant import Turn
 from app.assistant.run import config_of
 from app.testing import Chat, told
 from app.testing.script import Call, Line
 from prompts import phrase, prompt
 from tests.support.changed_speakers import changed
-from tests.support.shop_tools import ASKED, BEGIN, ask_address
+from tests.support.shop_tools import ASKED, BEGIN, sign_in
 
 pytestmark = [pytest.mark.usefixtures("shop"), pytest.mark.needs("planner")]
 
@@ -151,7 +150,7 @@ async def test_a_question_that_nobody_asks_any_more_is_let_go(chat: Chat, gone: 
     planner = chat.speakers.dialogs["planner"]
     tools = [each for each in planner.tools if each.name != "ask_address"]
     if gone == "form":
-        tools = [*tools, traits(kind="breaker")(ask_address.model_copy())]
+        tools = [*tools, sign_in.model_copy(update={"name": "ask_address"})]
     others = {name: each for name, each in chat.speakers.dialogs.items() if name != "planner"}
     kept = {} if gone == "dialog" else {"planner": replace(planner, tools=tools)}
     chat.speakers = Speakers(chat.speakers.supervisor, {**others, **kept})

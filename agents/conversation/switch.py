@@ -14,6 +14,7 @@ from agents.conversation.scene import Scene, scene_of
 from agents.language.text.stems import spelt, stems, words
 from agents.language.text.vocabulary import (
     behind_no,
+    instead,
     is_said,
     listening,
     mentions,
@@ -22,6 +23,7 @@ from agents.language.text.vocabulary import (
     spoken_in,
     takes_leave,
     vocabulary,
+    wishes,
 )
 from agents.state import SUPERVISOR, State, holder_of, messages_of
 from agents.state.history import last_reply
@@ -196,7 +198,8 @@ def confirms_undo(state: State) -> bool:
 def corrects(text: str, state: State) -> bool:
     """Tell whether a message corrects the last write: it says no, and wishes for nothing."""
     lexicon = vocabulary(listening(text, state["lang"]))
-    is_begun = lexicon.behind(text, "correcting")
+    meant = instead(text, lexicon.lang)
+    is_begun = lexicon.behind(text, "correcting") or (meant != text and not wishes(meant, lexicon.lang))
     return bool(is_begun) and _has_just_written(state) and lexicon.behind(text, "correcting", "wishing") is None
 
 

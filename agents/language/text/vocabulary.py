@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from itertools import dropwhile
+from itertools import dropwhile, pairwise
 from typing import Any
 
 from agents.language.text.stems import alphabets, letters_of, spelt, stem, stems, tokens, words
@@ -12,7 +12,7 @@ from prompts import FALLBACK, has_table, language, languages, table
 
 LEAVE = ("done", "goodbye", "enough", "leave")
 POLITE = ("thanks", "no", "fillers", "yes")
-_CLAUSE = re.compile(r"[^.,!?;:…—–，。！？；：、]+")
+_CLAUSE = re.compile(r"(?:[^.,!?;:…—–，。！？；：、]|(?<=\d)[.,:](?=\d))+")
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,11 @@ class Vocabulary:
     def table(self) -> Mapping[str, Any]:
         """Return the word lists as they are written."""
         return table("words", self.lang)
+
+    @property
+    def spaced(self) -> bool:
+        """Whether blanks stand between the words of the language."""
+        return language(self.lang).spaced
 
     @cached_property
     def fillers(self) -> frozenset[str]:
@@ -113,6 +118,11 @@ class Vocabulary:
             row = row[longest:]
         return row
 
+    def past(self, text: str, name: str) -> str:
+        """Return a plain text behind a phrase of a list at its beginning; without one, or with no more, the text."""
+        rest, units = self.behind(text, name), self.units(text)
+        return text[units[-len(rest)].start :] if rest else text
+
     def leads_to(self, text: str, names: Iterable[str]) -> bool:
         """Tell whether a text only says "go (back) to" the thing of one of these names: "back to my profile"."""
         rest = tuple(stem for stem in self.behind(text, "towards") or () if stem not in self.fillers)
@@ -124,7 +134,7 @@ class Vocabulary:
         """Tell whether the text is a question."""
         stems = tuple(self.stems(text))
         # Where words are not spaced, they keep their order in a question, and its word stands anywhere.
-        places = range(1 if language(self.lang).spaced else len(stems))
+        places = range(1 if self.spaced else len(stems))
         asking = [phrase for phrase, _ in _phrases_of(self, ("question",))]
         is_asked = any(stems[place : place + len(phrase)] == phrase for place in places for phrase in asking)
         return is_asked or text.rstrip().endswith(("?", "？"))
@@ -204,12 +214,30 @@ def behind_no(text: str) -> str:
 
 def corrected(text: str, lang: str) -> str:
     """Return a text behind a no of its own ("no, milk"), or behind a phrase of correction ("no, I meant milk")."""
-    text, lexicon = behind_no(text), vocabulary(lang)
+    text, lexicon = instead(behind_no(text), lang), vocabulary(lang)
     rest, units = lexicon.behind(text, "correcting") or (), lexicon.units(text)
     begun = len(units) - len(rest)
     # "No problem" and "sorry for that" correct nothing; "sorry, milk" does.
     is_phrase = rest and (begun > 1 or (begun and text[units[0].end : units[1].start].strip()))
     return text[units[begun].start :] if is_phrase else text
+
+
+def instead(text: str, lang: str) -> str:
+    """Return the only clause beside a negated one, "at 4" for "not at 3, at 4"; a text without such as it is."""
+    lexicon, clauses = vocabulary(lang), _CLAUSE.findall(text)
+    if lexicon.spaced:
+        # "Not at 3 but at 4" has no comma.
+        places = [[0, *_joints(clause, lexicon), len(clause)] for clause in clauses]
+        clauses = [
+            it[a:b] for it, row in zip(clauses, places, strict=True) for a, b in pairwise(row) if it[a:b].strip()
+        ]
+    clauses = [lexicon.past(clause.strip(), "joining") for clause in clauses]
+    kept = [clause for clause in clauses if lexicon.behind(clause, "negation") is None]
+    return lexicon.past(kept[0], "yes") if len(kept) == 1 < len(clauses) else text
+
+
+def _joints(clause: str, lexicon: Vocabulary) -> list[int]:
+    return [unit.start for unit in lexicon.units(clause) if unit.stem in lexicon.listed("joining")]
 
 
 def mentions(idea: str, text: str, lang: str, *, file: str = "words") -> str | None:
@@ -264,8 +292,10 @@ def wishes(text: str, lang: str) -> bool:
     for clause in _CLAUSE.findall(text):
         row = vocabulary(lang).spelled(clause)
         for head in (0, *(place + 1 for place, word in enumerate(row) if word in joining)):
-            rest = tuple(dropwhile(skipped.__contains__, row[head:]))
-            if any(rest[:size] in openings for size in (1, 2, 3)):
+            # A skipped word may itself begin an opening: each character of "我需要" may be skipped.
+            last = len(row) - len([*dropwhile(skipped.__contains__, row[head:])])
+            places = range(head, last + 1)
+            if any(row[place : place + size] in openings for place in places for size in (1, 2, 3)):
                 return True
     return False
 

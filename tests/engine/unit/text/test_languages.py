@@ -6,7 +6,7 @@ import pytest
 
 import prompts
 from agents.language.text.stems import letters_of, stem
-from agents.language.text.vocabulary import listening
+from agents.language.text.vocabulary import corrected, listening, wishes
 from app.assistant.turn import Languages
 
 
@@ -73,3 +73,29 @@ def test_a_third_language_needs_no_code(text: str, lang: str, heard: str) -> Non
 def test_what_the_user_writes_changes_the_language(text: str, current: str, heard: str) -> None:
     """A few letters of an alphabet that the current language lacks are enough; a mixed text changes nothing."""
     assert Languages("en", ("en", "ru", "zh")).heard(text, current) == heard
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "meant"),
+    [
+        ("en", "not at 3, at 4", "at 4"),
+        ("en", "at 4, not at 3", "at 4"),
+        ("en", "not at 15:30 but at 16:45", "at 16:45"),
+        ("ru", "не хлеб, а молоко", "молоко"),
+        ("zh", "不是3点，是4点", "4点"),
+        ("en", "no, milk", "milk"),
+        ("en", "not milk", "not milk"),
+        ("en", "not milk, bread, tea", "not milk, bread, tea"),
+    ],
+)
+def test_what_stands_beside_a_denial_is_meant(lang: str, text: str, meant: str) -> None:
+    """Of several clauses none is certain."""
+    assert corrected(text, lang).strip() == meant
+
+
+@pytest.mark.parametrize(
+    ("lang", "text"), [("en", "I need batteries"), ("ru", "мне нужны батарейки"), ("zh", "我需要电池")]
+)
+def test_a_need_is_a_wish(lang: str, text: str) -> None:
+    """No field of a form takes it for its value."""
+    assert wishes(text, lang)

@@ -10,7 +10,6 @@ from typing import Any
 from agents.language.text.vocabulary import mentions
 from agents.state.message_notes import notes_of
 from app.plugins.standin.lists import LIST, pointed
-from app.plugins.standin.patterns import Match
 from app.plugins.standin.planning import ASK, CHOOSE, NeedsCall, Plan, is_value, stopping, understand
 from app.plugins.standin.replies import examples, in_words, joined, not_understood, noted, small_talk
 from app.plugins.standin.situation import FILL_FORM, HAND_BACK, HELP, PROTOCOL, UNSURE, Move, PlannedCall, Situation
@@ -44,22 +43,24 @@ def _aside(now: Situation) -> Move | None:
     if now.asks and now.says("cancel", "no"):
         known = ", ".join(value for value in now.asks["args"].values() if isinstance(value, str))
         return Move(sentence("dropped", now.lang, what=known) if known else sentence("cancelled", now.lang))
-    if now.says("leave") and all(_is_of_nothing(now, it) for it in now.wishes):
-        # "Stop it" may be for a film beside this dialog, or for what was just begun.
-        if now.facts.get("active"):
-            return hand_back(now.heard)
-        stop = stopping(now) if now.says("halt") and mentions("pointing", now.heard, now.words.lang) else None
-        return Move("", (stop,)) if stop else hand_back("", sentence("left", now.lang))
+    is_of_nothing = all({*REFERRING} & {*it.slots} and not pointed(now, it.pattern.tool, it.slots) for it in now.wishes)
+    if now.says("leave") and is_of_nothing:
+        return _leave(now)
     is_open = bool(now.left or now.asks)
     if now.says("go_on.phrases") and not now.wishes and (is_open or now.form):
         return _go_on(now, "")
     text = sentence("not_understood", now.lang) if is_open and now.says("yes") else small_talk(now)
-    is_leaving = bool(now.says("goodbye", "thanks"))
-    return (Move(text) if is_leaving else _go_on(now, text)) if text else None
+    return (Move(text) if now.says("goodbye", "thanks") else _go_on(now, text)) if text else None
 
 
-def _is_of_nothing(now: Situation, wish: Match) -> bool:
-    return bool({*REFERRING} & {*wish.slots}) and not pointed(now, wish.pattern.tool, wish.slots)
+def _leave(now: Situation) -> Move:
+    """Leave the dialog, unless "stop it" is for a film beside it, or for what was just begun or done."""
+    if now.facts.get("active"):
+        return hand_back(now.heard)
+    wrote = [it for it in now.last_results if now.writes(it.call.name) and not it.failed]
+    if not (wrote and now.says("halt") and mentions("pointing", now.heard, now.words.lang)):
+        return hand_back("", sentence("left", now.lang))
+    return Move("", (stop,)) if (stop := stopping(now)) else _lost(now)
 
 
 def _act(now: Situation) -> Move:

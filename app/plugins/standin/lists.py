@@ -25,10 +25,7 @@ def lister(now: Situation, tool: str) -> str | None:
 
 
 def entries_of(now: Situation, tool: str) -> dict[int, str] | None:
-    """Return the list of a tool's things before any change of this turn; None if this turn has not shown it.
-
-    An older list may have changed since by an undo, a ring or another door.
-    """
+    """Return the list of a tool's things as this turn first showed it; None if it has not: an older one is stale."""
     shown_by = lister(now, tool)
     return next((numbered(it.text) for it in now.results if it.call.name == shown_by and not it.failed), None)
 
@@ -53,10 +50,7 @@ def written(now: Situation, tool: str, told: Sequence[CallResult]) -> int | None
 
 
 def tool_for(now: Situation, match: Match) -> str:
-    """Return the tool of a wish. One that names no list ("delete the tea") is for the latest list, or for one with it.
-
-    All of a kind ("clear the list", "wipe all alarms") are never all of another kind.
-    """
+    """Return the tool of a wish: the one for all of a kind, or for the latest list or one with what is named."""
     tool, slots, words = match.pattern.tool, {*match.slots}, now.words
     if len(slots) != 1 or not slots <= {*REFERRING}:
         return tool
@@ -65,7 +59,7 @@ def tool_for(now: Situation, match: Match) -> str:
     if is_all(raw, words) and {*words.stems(raw)} & words.beside - words.stop:
         kinds = {it: words.kinds.get(f"add_{thing(it)}", frozenset()) for it in alike}
         return next((it for it in alike if kinds[it] & {*words.stems(raw)} - words.stop), tool)
-    if not match.pattern.is_weak:
+    if not match.pattern.is_weak or match.pattern.fixed <= words.listed("halt"):
         return tool
     asked = now.asks["tool"] if now.asks and "served" not in notes_of(now.before[-1]) else ""
     alike = sorted(alike, key=lambda it: (it != asked, thing(it) != now.recent, it != tool)) or [tool]

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import chain, dropwhile
 
-from agents.language.schedule.grammar import is_shift
+from agents.language.schedule.grammar import is_shift, pieces_in
 from agents.language.text.stems import plain
 from agents.language.text.vocabulary import Unit, wishes
 from app.plugins.standin import values
-from app.plugins.standin.values import OPEN, WHEN, Parameter
+from app.plugins.standin.values import OPEN, REFERRING, WHEN, Parameter
 from app.plugins.standin.vocabulary import vocabulary
 from prompts import card, form_texts
 
 MOST_PARTS = 12
 """Limit of parts between punctuation and conjunctions; a message with more parts is at most one wish."""
-SOCIAL = ("thanks", "greeting", "goodbye", "wait", "yes", "no", "cancel", "polite")
+SOCIAL = (*values.SMALL_TALK, "polite")
 """The lists of words beside a wish."""
 _PART = re.compile(r"\{(\w+)\}|([^{}]+)")
 _FILLER = "~"
@@ -119,8 +119,12 @@ class Pattern:
         slots = {slot: rest.piece(*fit.span(slot)) for slot in fit.groupdict()} if fit else {}
         # Words on both sides of a time are not one value.
         is_one_text = fit is not None and all(value in text.text for value in slots.values())
-        is_time = WHEN not in slots or values.time_in(slots[WHEN], vocabulary(self.lang)) is not None
-        if not (is_one_text and is_time and (self.fixed or self._is_value(slots, rest.text))):
+        is_fit = WHEN not in slots or values.time_in(slots[WHEN], vocabulary(self.lang)) is not None
+        # "A timer for 5 minutes and one for 10" is no timer for "5 minutes and one".
+        is_fit = is_fit and not (WHEN in slots and pieces_in(slots.get("text", ""), self.lang))
+        # "What is done" names no entry.
+        is_fit = is_fit and not any(vocabulary(self.lang).asks(slots.get(it, "").strip("?？")) for it in REFERRING)
+        if not (is_one_text and is_fit and (self.fixed or self._is_value(slots, rest.text))):
             return None
         if slots and self.fixed <= vocabulary(self.lang).stop and self._says_nothing(slots):
             return None
@@ -139,11 +143,13 @@ class Pattern:
         return not self.owner and values.number(text, vocabulary(self.lang)) is not None
 
     def _says_nothing(self, slots: Mapping[str, str]) -> bool:
-        """Tell whether an open value says nothing ("I need to"), or is another wish ("I need to change my order")."""
+        """Tell whether an open value says nothing ("I need to sleep", "I need a moment"), or is another wish."""
         lexicon = vocabulary(self.lang)
         opened = [raw for slot, raw in slots.items() if slot != WHEN and not _choices(self.tool, slot, self.lang)]
         telling = [" ".join(dropwhile(lexicon.stop.__contains__, lexicon.spelled(raw))) for raw in opened if self.fixed]
-        return any(values.vague(raw, lexicon) for raw in opened) or any(wishes(rest, self.lang) for rest in telling)
+        begun = {word for raw in opened for word in lexicon.spelled(raw)[:1] if self.fixed and lexicon.spaced}
+        is_vague = any(values.vague(raw, lexicon) or lexicon.made_of(raw, *SOCIAL) for raw in opened)
+        return is_vague or bool(begun & {*lexicon.phrases("beside")}) or any(wishes(it, self.lang) for it in telling)
 
     def _again(self, raw: str) -> str:
         """Return the meaning of words beside the phrase's verb: with some verbs a length of time means a repetition."""
@@ -153,10 +159,7 @@ class Pattern:
         return next((raw.replace(once, again) for once, again in meanings if once in raw), raw)
 
     def is_bounded(self, slot: str, kinds: Mapping[str, Parameter]) -> bool:
-        """Tell whether the edges of an open slot's value are certain: fixed words or typed values on both sides.
-
-        The edge of the message counts as a side too, if the phrase has a typed value besides the open one.
-        """
+        """Tell whether fixed words, typed values or, beside a typed value, an edge bound an open slot on both sides."""
         place = [name for name, _ in self.parts].index(slot)
         typed = {it for it in self.slots if it in kinds and kinds[it].kind not in OPEN}
         sides = [self.parts[it] for it in (place - 1, place + 1) if 0 <= it < len(self.parts)]
@@ -184,23 +187,22 @@ class Match:
         """Whether the text has the words in the example's own forms: "added" is not "add"."""
         lexicon, pattern = vocabulary(self.pattern.lang), self.pattern
         fixed = {*lexicon.spelled(re.sub(r"\{\w+\}", " ", pattern.example))}
-        phrases = {slot: [*chain(*lexicon.choices(pattern.tool, slot).values())] for slot in self.slots}
-        odd = [
-            {*lexicon.spelled(self.slots[it])} - {*lexicon.spelled(" ".join(phrases[it]))}
-            for it in phrases
-            if phrases[it]
-        ]
+        phrases = {slot: " ".join(chain(*lexicon.choices(pattern.tool, slot).values())) for slot in self.slots}
+        odd = [{*lexicon.spelled(self.slots[it])} - {*lexicon.spelled(text)} for it, text in phrases.items() if text]
         # "To-dos" counts as "to-do": a noun may be singular or plural.
         is_fixed = fixed - lexicon.fillers - {*lexicon.phrases("nouns")} <= {*lexicon.spelled(self.text)}
         return is_fixed and {*chain(*odd)} <= lexicon.fillers
 
-    def rank(self, own: Collection[str], active: Collection[str]) -> tuple[int, bool, bool, bool, bool, int]:
+    def rank(self, own: Collection[str], active: Collection[str]) -> tuple[bool, int, bool, bool, bool, bool, int]:
         """Return the rank: by fixed words and typed values, by owner (none, `active`, `own` tools), by a word ahead."""
         lexicon, pattern = vocabulary(self.pattern.lang), self.pattern
         typed = sum(slot == WHEN or bool(lexicon.choices(pattern.tool, slot)) for slot in self.slots)
         size = sum(len(value) for slot, value in self.slots.items() if slot != WHEN)
+        # "Play Metropolis at 8" is for later: no title of a film.
+        names = [text for slot, text in self.slots.items() if slot.endswith(("_id", "_ids", "brief"))]
+        is_name = not any(values.holds_time(it, lexicon) for it in names)
         by_owner = not pattern.owner, pattern.owner in active, pattern.tool in own
-        return len(pattern.fixed) + typed, *by_owner, not pattern.parts[0][0], -size
+        return is_name, len(pattern.fixed) + typed, *by_owner, not pattern.parts[0][0], -size
 
 
 @lru_cache(maxsize=10_000)
@@ -291,6 +293,9 @@ class Phrasebook:
         if not fits:
             return None
         best = max(fits, key=lambda match: match.rank(own, active))
+        if best.pattern.owner and best.pattern.is_weak:
+            # "Stop it" is rather for the speaker than for another's entry.
+            best = max((it for it in fits if not it.pattern.owner), key=lambda it: it.rank(own, active), default=best)
         # "Add milk to my list" is an example for users; {items} finds the milk in it.
         alike = [match for match in fits if match.pattern.tool == best.pattern.tool and match.slots]
         return best if best.slots or not alike else max(alike, key=lambda match: match.rank(own, active))

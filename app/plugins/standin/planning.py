@@ -74,9 +74,6 @@ class Filler:
         words, kinds = self.now.words, {name: self.parameters[name].kind for name in raw}
         every = {it for it in raw if kinds[it] in IDENTIFIERS and "all" in words.made_of(raw[it], "stop", "all")}
         plan.remarks += [sentence("one_by_one", self.now.lang)] * bool(every)
-        days = [text for text in raw.values() if self.tool.startswith(SKIP) and read(plain(text), words.lang)]
-        # "Skip Thursday": the entry of that day, and that day.
-        raw = {**raw, WHEN: days[0]} if days and WHEN not in raw else raw
         said = {it: raw[it] for it in raw if not (it in every or self._says_nothing(self.parameters[it], raw[it]))}
         args = {**(given or {}), **self._spelled(raw)}
         for name, parameter in self.parameters.items():
@@ -135,11 +132,9 @@ class Filler:
         needed += [name for value in args.values() for name in self.now.words.phrases(f"needs.{self.tool}.{value}")]
         if absent := next((name for name in needed if args.get(name) in (None, [])), None):
             return None if self.tool.startswith((CHOOSE, ASK)) else absent
-        if any(self.parameters[name].kind not in REFERRING for name in needed):
+        if any(self.parameters[name].kind not in REFERRING for name in needed) or {*args} - {*REFERRING}:
             return None
         spare = [it for it in self.parameters.values() if it.optional and it.kind not in IDENTIFIERS]
-        if any(it.name in args and it.name not in REFERRING for it in spare):
-            return None
         spare.sort(key=lambda it: (it.name not in REFERRING, it.kind != "time"))
         return next((it.name for it in spare if it.name not in args), None)
 
@@ -207,8 +202,8 @@ class Filler:
             raise Unclear(next(it.text for it in self.now.results if it.call.name == shown_by))
         if unknown := [name for name, places in meant.items() if not places]:
             told, seen = sentence("not_on_list", self.now.lang, name=", ".join(unknown)), self.now.results[-1]
-            if seen.seen and seen.call.name != shown_by and shown_by and "page" in self.now.tools[shown_by]:
-                # Another list, looked at in vain, would stand above the answer.
+            if listing and seen.call.name != shown_by and shown_by and "page" in self.now.tools[shown_by]:
+                # Another list, looked at in vain, would be the last one.
                 raise NeedsCall(PlannedCall(shown_by, {"page": 1}))
             shown = "" if seen.seen and seen.call.name == shown_by else _shown(listing)
             raise Unclear(joined(told, shown, by="\n"))
@@ -260,7 +255,7 @@ def understand(now: Situation) -> Plan:
         _fill_once(now, plan)
         return plan
     heard = plain(now.heard)
-    if more := now.words.added(heard):
+    if (more := now.words.past(heard, "adding")) != heard:
         _correct(now, plan, more, is_more=True)
     if plan.calls:
         return plan
@@ -294,16 +289,17 @@ def _follow_all(now: Situation, plan: Plan) -> None:
 
 
 def _correct(now: Situation, plan: Plan, said: str, *, is_more: bool = False) -> None:
-    """Put a correction in place of the one open value of the call in question or the last one, or of its entry.
-
-    What comes on top (`is_more`: "also butter") joins the list in question, or goes where the last list went.
-    """
+    """Correct an open value, or the time, of the call in question or the last one; or add to its list (`is_more`)."""
     acted = now.left.calls[:1] if now.left else [it.call for it in now.last_results if not it.failed]
-    acted = [it for it in acted if it.name in now.tools and not it.name.startswith(LOOKUPS)]
+    acted = [it for it in acted if it.name in now.tools and not it.name.startswith((*LOOKUPS, SKIP))]
     if not acted or not values.is_name(said, now.words):
         return
     tool, args, kinds = acted[-1].name, acted[-1].args, now.tools[acted[-1].name]
-    is_listed, fitting = lists.lister(now, tool) is not None, OPEN if is_more else (*OPEN, *IDENTIFIERS)
+    is_listed, is_time = lists.lister(now, tool) is not None, values.time_in(said, now.words) is not None
+    # "No, at 10" is no title of a film, and "no, 10" may be one.
+    is_name = not (is_more or (is_time and values.number(said, now.words) is None))
+    is_time = is_time and WHEN in args
+    fitting = ("time",) if is_time else (*OPEN, *IDENTIFIERS) if is_name else OPEN
     named = [name for name in args if name in kinds and kinds[name].kind in fitting]
     # "Add milk to the garden list": the things are corrected, not their list.
     listed = [name for name in named if kinds[name].kind == "texts"]
@@ -311,9 +307,12 @@ def _correct(now: Situation, plan: Plan, said: str, *, is_more: bool = False) ->
     given = {name: value for name, value in args.items() if name not in named}
     if is_more and listed and (now.left or tool == FILL_FORM):
         said = ", ".join([*args[listed[0]], said])
-    elif not is_more and named and is_listed and not now.left:
+    elif named and not (is_more or is_time):
+        said = values.put_in(args[named[0]], said, now.words)
+    if not is_more and named and is_listed and not now.left:
         tool, number = f"{CHANGE}{values.thing(tool)}", args.get("number") or lists.written(now, tool, now.last_results)
-        named, given = (["text"], {"number": number}) if number and tool in now.tools else ([], {})
+        is_there = number and tool in now.tools
+        named, given = (named if is_time else ["text"], {"number": number}) if is_there else ([], {})
     if len(named) == 1:
         Filler(now, tool).add(plan, {named[0]: said}, given)
         # "No, the kettle": the lamp is watched no more.

@@ -83,10 +83,7 @@ def noted(now: Situation, args: Mapping[str, object]) -> str:
 
 
 def in_words(results: Sequence[CallResult], lookups: Collection[str], lang: str) -> str:
-    """Put the results of tools into words: the last list under a heading, every other result unchanged.
-
-    A result that the user already sees is not repeated.
-    """
+    """Put results that the user does not see into words: the last list under a heading, every other one unchanged."""
     acted = [result for result in results if result.call.name not in lookups]
     lines, listed = [], ""
     for result in acted or results[-1:]:

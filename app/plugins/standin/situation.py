@@ -194,7 +194,11 @@ class Situation:
         is_correction = self.words.behind(self.heard, "correcting") is not None
         # While something is asked, a word in another form than an example's is rather an answer.
         telling = {it.pattern.owner for it in wishes if not it.pattern.is_weak and (it.is_exact or not self.asks)}
-        if self.is_disputed or (self.left and is_correction and all(it.pattern.is_weak for it in wishes)):
+        # "2" alone is one of what was shown; without such a list it means nothing.
+        shown = " ".join(it.text for it in results(self.before) if it.seen and it.text.startswith("["))
+        bare = [slot for it in wishes if not it.pattern.fixed for slot in it.slots if slot.endswith("_id")]
+        is_lost = any(f'"{slot}"' not in shown for slot in bare) or self.is_disputed
+        if is_lost or (self.left and is_correction and all(it.pattern.is_weak for it in wishes)):
             return ()
         # What its own search did not find, another dialog may know.
         is_bound = (self.own or is_correction) and SEARCH not in self.in_vain
@@ -280,12 +284,8 @@ def results(messages: Sequence[BaseMessage]) -> list[CallResult]:
     """Return the tool calls of these messages with their outcomes, in order."""
     made = [call for message in messages if isinstance(message, AIMessage) for call in message.tool_calls]
     calls = {call["id"]: PlannedCall(call["name"], call["args"]) for call in made}
-    answers = [message for message in messages if isinstance(message, ToolMessage)]
-    return [
-        _result(calls[answer.tool_call_id], answer)
-        for answer in answers
-        if answer.tool_call_id in calls and notes_of(answer).get("trouble") != LEFT
-    ]
+    answers = [it for it in messages if isinstance(it, ToolMessage) and it.tool_call_id in calls]
+    return [_result(calls[it.tool_call_id], it) for it in answers if notes_of(it).get("trouble") != LEFT]
 
 
 def _result(call: PlannedCall, message: ToolMessage) -> CallResult:

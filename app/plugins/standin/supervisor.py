@@ -18,10 +18,8 @@ def observe(now: Situation) -> Move:
     kind = now.facts.get("observer")
     if kind == "supervisor":
         return Move(_holder(now))
-    if kind == "finished":
-        # The engine itself recognises words that end a dialog.
-        return Move("no")
-    return Move("{}")
+    # The engine itself recognises words that end a dialog.
+    return Move("no" if kind == "finished" else "{}")
 
 
 def _holder(now: Situation) -> str:
@@ -71,8 +69,7 @@ def _plan(now: Situation) -> Plan:
 
 
 def _with_remarks(now: Situation, plan: Plan, text: str) -> Move:
-    notes = {"asks": plan.asks} if plan.asks else {}
-    return Move(joined(text, *plan.remarks, by="\n") or sentence("queued", now.lang), notes=notes)
+    return Move(joined(text, *plan.remarks, by="\n") or sentence("queued", now.lang), notes={"asks": plan.asks})
 
 
 def _opening(now: Situation) -> Move:

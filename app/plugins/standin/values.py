@@ -25,6 +25,7 @@ REFERRING = ("number", "numbers")
 """Kinds of values that point at entries of a list, and the names of slots for them."""
 WHEN, NOTE = "when", "note"
 """Parameters that take a time in the user's words, and a sentence to be kept."""
+SMALL_TALK = ("thanks", "greeting", "goodbye", "wait", "yes", "no", "cancel")
 _UTC = ZoneInfo("UTC")
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=_UTC)
 """A fixed present, so that words name a time on any day; the tools know which times are past."""
@@ -119,7 +120,13 @@ def may_be_of_time(text: str, words: StandinVocabulary) -> bool:
 
 def tells_time(text: str, words: StandinVocabulary) -> bool:
     """Tell whether a text holds a time of day or a repetition."""
-    return any(it.kind in {"clock", *REPEAT_KINDS} for it in pieces_in(plain(text), words.lang))
+    return any(it.kind in {"clock", "past", "to", *REPEAT_KINDS} for it in pieces_in(plain(text), words.lang))
+
+
+def holds_time(raw: str, words: StandinVocabulary) -> bool:
+    """Tell whether a name holds a time of day in several words ("Metropolis at 8"); "High Noon" does not."""
+    named = parted(_QUOTED.sub("", plain(raw)), words.lang)
+    return named is not None and tells_time(named[0], words) and len([*words.units(named[0])]) > 1
 
 
 def _names_a_moment(reading: TimeReading) -> bool:
@@ -151,13 +158,22 @@ def clean(raw: str, words: StandinVocabulary) -> str:
     return flat[telling.start :] if telling and telling != units[0] else flat
 
 
+def put_in(old: object, said: str, words: StandinVocabulary) -> str:
+    """Return a correction of a value: "to school" comes in place of "to work", and else without its preposition."""
+    head, _, rest = said.strip().partition(" ")
+    if not rest or head.casefold() not in words.phrases("beside"):
+        return said
+    text = ", ".join(old) if isinstance(old, list) else old
+    kept, is_there, _ = f" {text}".rpartition(f" {head} ")
+    return f"{kept} {head} {rest}".strip() if is_there else rest
+
+
 def choice(raw: str, parameter: Parameter, words: StandinVocabulary, of_form: Mapping[str, Sequence[str]]) -> object:
     """Return the value that these words name alone ("as done" is True); None if they name none."""
     key, lists = words.key(clean(raw, words)), {**words.choices(parameter.tool, parameter.name), **of_form}
     for value, phrases in lists.items():
         if any(words.key(phrase) == key for phrase in phrases):
-            typed: Mapping[str, object] = {"true": True, "false": False}
-            return typed.get(value) if parameter.kind == "flag" else value
+            return value == "true" if parameter.kind == "flag" else value
     return next((it for it in parameter.values if key and words.key(str(it).replace("_", " ")) == key), None)
 
 
@@ -186,9 +202,7 @@ def vague(raw: str, words: StandinVocabulary) -> bool:
 
 def is_name(raw: str, words: StandinVocabulary) -> bool:
     """Tell whether the words of an open value name things: no word of a sentence, no phrase, no correction."""
-    is_phrase = words.made_of(
-        raw, "yes", "no", "thanks", "goodbye", "greeting", "cancel", "skip", "done", "leave", "wait"
-    )
+    is_phrase = words.made_of(raw, *SMALL_TALK, "skip", "done", "leave")
     is_sentence = bool({*words.spelled(raw)} & {*words.phrases("sentence")}) or bool(words.behind(raw, "correcting"))
     # "Sort my list" is an order.
     is_order = mentions("things", raw, words.lang, file="standin/words") is not None

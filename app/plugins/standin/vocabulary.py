@@ -27,11 +27,6 @@ class StandinVocabulary(Vocabulary):
                 lists[name] = {**lists.get(name, {}), **entry} if isinstance(entry, dict) else entry
         return lists
 
-    @property
-    def spaced(self) -> bool:
-        """Whether blanks stand between the words of the language."""
-        return language(self.lang).spaced
-
     @cached_property
     def kinds(self) -> Mapping[str, frozenset[str]]:
         """Return the stems of the words for the kinds of a thing, by the tool that makes it."""
@@ -62,11 +57,6 @@ class StandinVocabulary(Vocabulary):
         # Without blanks, a single character beside the conjunction may form a word with it.
         joint = rf"\s+{joined}\s+" if self.spaced else rf"(?<=\w\w)\s*{joined}\s*(?=\w\w)"
         return re.compile(rf"(?:\s*(?:{marks})\s*)+(?:{joined}{gap})?|{joint}", re.IGNORECASE)
-
-    def added(self, text: str) -> str:
-        """Return a plain text behind a word that adds it to what was said before: the "tea" of "also tea"."""
-        rest, units = self.behind(text, "adding"), self.units(text)
-        return text[units[-len(rest)].start :] if rest else ""
 
     def choices(self, tool: str, parameter: str) -> Mapping[str, list[str]]:
         """Return the phrases of a parameter's values; a text in place of the table names another parameter."""

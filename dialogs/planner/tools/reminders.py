@@ -41,8 +41,10 @@ JUST_RUNG_MS = 3600 * 1000
 
 def chosen_of(reminders: Sequence[Reminder], runtime: Runtime) -> Reminder:
     """Return the one reminder, or the user's choice among several; a tool must write only after this call."""
-    if len(reminders) == 1:
-        return reminders[0]
+    return reminders[0] if len(reminders) == 1 else _choice_of(reminders, runtime)
+
+
+def _choice_of(reminders: Sequence[Reminder], runtime: Runtime) -> Reminder:
     lang, hidden = runtime.state["lang"], runtime.context.is_shared
     told([Kept(it.number, it.added_by, it.text, it.values()) for it in reminders], runtime)
     # The words must not change until the answer comes, and must not be those of a farewell ("see you tomorrow").
@@ -147,17 +149,19 @@ async def _skip(args: Json, runtime: Runtime) -> str | None:
 
 @traits(effect="write", repeatable=True, volatile=True, undo=REMINDERS, question=_skip)
 @tool
-async def skip_reminder(number: Number, runtime: Runtime, when: Day = "") -> str:
+async def skip_reminder(runtime: Runtime, number: Number | None = None, when: Day = "") -> str:
     """Skip one time of a repetition, which goes on; or tick a single reminder off as done.
 
-    number: as listed.
+    number: as listed; left out, the only one that repeats on that day.
     when: the day to skip, in the user's words; left out, the next time, and after a ring nothing.
     """
     lang, hidden, now = runtime.state["lang"], runtime.context.is_shared, present(runtime)
-    reminder = next((it for it in await live_reminders(runtime) if it.number == number), None)
     # An earlier try of this call may have skipped it.
     tried = await begun(runtime, REMINDERS)
-    before = next((Reminder(**before) for before, _ in tried.values() if before), reminder)
+    before = next((Reminder(**before) for before, _ in tried.values() if before), None)
+    number = before.number if before else number or (await _due(when, runtime)).number
+    reminder = next((it for it in await live_reminders(runtime) if it.number == number), None)
+    before = before or reminder
     if before is None:
         return await REMINDERS.no_such(runtime, [number])
     skipped = await _time_of(before, when, runtime) if before.rule else before.moment.at
@@ -172,6 +176,19 @@ async def skip_reminder(number: Number, runtime: Runtime, when: Day = "") -> str
         reminder = await changed(reminder, runtime, text=reminder.text, moment=behind)
     line = line_of(reminder, runtime, hidden=hidden)
     return said("reminder_skipped", lang, skipped=worded_instant(skipped, lang, now), series=line)
+
+
+async def _due(when: str, runtime: Runtime) -> Reminder:
+    """Return the only thing on a day if it repeats, else the user's choice. Raises Refused: nothing repeats."""
+    lang = runtime.state["lang"]
+    day = period(when, listening(when, lang), present(runtime), await zone_of(runtime)) if when else None
+    live = await live_reminders(runtime)
+    on_day = [it for it in live if day and any(day.times(it.moment))]
+    # A series that does not come on that day tells when it comes.
+    due = on_day or [it for it in live if it.rule]
+    if not due:
+        raise Refused(said("reminder_which", lang))
+    return due[0] if len(due) == 1 and due[0].rule else _choice_of(due, runtime)
 
 
 async def _time_of(reminder: Reminder, when: str, runtime: Runtime) -> datetime:

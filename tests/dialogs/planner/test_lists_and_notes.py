@@ -136,6 +136,8 @@ async def test_a_time_is_skipped_and_a_reminder_ticked_off(friday: Chat) -> None
         Call("skip_reminder", {"number": 1, "when": "tomorrow"}),
         Call("skip_reminder", {"number": 2}),
         Call("skip_reminder", {"number": 7}),
+        Call("skip_reminder", {"when": "on Monday"}),
+        Call("skip_reminder", {"when": "Monday"}),
         Call("agenda", {"when": "tomorrow"}),
     )
     assert results[2:6] == [
@@ -145,4 +147,6 @@ async def test_a_time_is_skipped_and_a_reminder_ticked_off(friday: Chat) -> None
         "Ticked off: 2. call mom: tomorrow at 9 am. “Undo” brings it back.",
     ]
     assert results[6].startswith("There is no such reminder: 7.")
-    assert results[7].endswith("Nothing is noted for that.")
+    assert results[7] == "Skipped: on Monday at 8 am. It goes on: 1. pills: every day, next on Tuesday at 8 am."
+    assert results[8].startswith("“Monday” does not name one of its times.")
+    assert results[9].endswith("Nothing is noted for that.")

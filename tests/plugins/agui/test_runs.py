@@ -21,17 +21,13 @@ from app.testing.script import Call, Script
 from tests.doors.http.test_conversations import stopped_lines
 from tests.support.http_door import KEYS, SHOP, by, calling, served
 from tests.support.node import installed, needs_node, node
-from tests.support.scripted_assistant import ROLES, Gate, stage
+from tests.support.scripted_assistant import MILK_AND_TEA, ROLES, Gate, stage
 from tests.support.shop_tools import with_shop
 from tests.support.user_words import results
 
 EVENT: TypeAdapter[Any] = TypeAdapter(core.Event)
 BEGIN = Call("plan_things", {"brief": "list"})
-DELETION: list[Any] = [
-    Call("add_todos", {"items": ["milk", "tea"]}),
-    "Noted.",
-    Call("delete_todos", {"numbers": [1, 2]}),
-]
+DELETION: list[Any] = MILK_AND_TEA["planner"][:3]
 PIXEL = base64.b64encode(bytes.fromhex("89504e470d0a1a0a") + b"dot").decode()
 CLIENT = """
 import { HttpAgent } from "@ag-ui/client";

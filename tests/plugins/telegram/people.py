@@ -1,5 +1,6 @@
 """The people who write to the bot in these tests, and the moments that they wait for."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -44,6 +45,11 @@ async def until_noted(door: TelegramDoor, thread: str) -> None:
         return any(receipt.value.get("delivered") or receipt.value.get("growing") for receipt in receipts)
 
     await until(is_noted)
+
+
+async def never(*_: object, **__: object) -> None:
+    """Come to no end, as where a process is killed."""
+    await asyncio.Event().wait()
 
 
 def labels(message: dict[str, Any]) -> list[list[str]]:

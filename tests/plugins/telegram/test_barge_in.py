@@ -1,6 +1,5 @@
 """A message in the middle of an answer: afterwards memory is what the chat shows, character for character."""
 
-import asyncio
 import re
 from collections.abc import Sequence
 
@@ -11,7 +10,7 @@ from app.assistant.short_term_memory import Content, contents
 from app.plugins.telegram.delivery import draft
 from app.plugins.telegram.delivery.pages import LIMIT
 from app.testing.script import Call, Script
-from tests.plugins.telegram.people import ANN, Open
+from tests.plugins.telegram.people import ANN, Open, never
 from tests.support.scripted_assistant import PLAN, Holding
 from tests.support.telegram_server import BotApi
 from tests.support.user_words import bare
@@ -86,11 +85,6 @@ async def test_memory_is_what_the_chat_shows(
     door: Open, world: BotApi, script: Script, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     """Wherever the answer is cut, the part that stays in the chat is what history and the next prompt have."""
-
-    async def never(*_: object) -> str:
-        await asyncio.Event().wait()
-        return ""
-
     monkeypatch.setattr("dialogs.planner.tools.todos.Todos.stored", never)
     async with door() as telegram:
         begun = await reach(moment, world, script)

@@ -1,6 +1,5 @@
 """Questions in Telegram: buttons that answer once, for the right one, also after a restart."""
 
-import asyncio
 from collections.abc import Callable
 
 import pytest
@@ -10,7 +9,7 @@ from agents.toolkit.result import Answer, Option, choice
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits
 from app.testing.script import Call, Script
-from tests.plugins.telegram.people import ANN, BOB, GROUP, Open, labels, until_noted
+from tests.plugins.telegram.people import ANN, BOB, GROUP, Open, labels, never, until_noted
 from tests.support.changed_speakers import changed
 from tests.support.scripted_assistant import script_lines
 from tests.support.shop_tools import BEGIN
@@ -73,9 +72,6 @@ async def test_a_question_that_was_not_stored_is_sent_once(
 ) -> None:
     """A process that ends between sending a question and storing its turn leaves no second copy of it."""
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
-
-    async def never(*_: object) -> None:
-        await asyncio.Event().wait()
 
     async with shop(is_killed=True) as telegram:
         monkeypatch.setattr(telegram.assistant.memory.transcript, "close", never)

@@ -36,8 +36,7 @@ async def test_a_long_talk_is_shown_in_pages(door: Open, world: BotApi) -> None:
     """The newest page first, with buttons for the older one and for all of it as a document."""
     async with door(Echo().models(ROLES)) as telegram:
         for number in range(4):
-            await world.asks(ANN, f"word {number}. " + " ".join(map(str, range(180))), sent=number + 1)
-        await world.until(lambda: not telegram.chats.busy)
+            await world.asks(ANN, f"word {number}. " + " ".join(map(str, range(180))), sent=number + 1, door=telegram)
         text = (await world.asks(ANN, "/history", sent=5))[4]
         assert text.startswith("Page 1 of 2")
         assert ("word 3." in text, "word 0." in text) == (True, False)

@@ -15,7 +15,7 @@ from app.plugins.telegram.place import TelegramPlace
 from app.plugins.telegram.updates.row import ReplyWithButtons, UpdateRow
 from app.process.tasks import cancel
 from app.testing.script import Call, Line, Script
-from tests.plugins.telegram.people import ANN, BOB, GROUP, Open, until_closed, until_noted, until_stored
+from tests.plugins.telegram.people import ANN, BOB, GROUP, Open, never, until_closed, until_noted, until_stored
 from tests.support.scripted_assistant import PLAN, ROLES, Echo, Gate, Holding, script_lines, stage
 from tests.support.telegram_server import BotApi
 
@@ -86,9 +86,6 @@ async def test_an_answer_is_sent_once(
     """A process may end behind the storing of a turn, or behind the sending of its answer: the chat has it once."""
     script.add(supervisor=[PLAN], planner=["What shall I put down?"])
     thread = f"telegram-{ANN}"
-
-    async def never(*_: object, **__: object) -> None:
-        await asyncio.Event().wait()
 
     async with door(is_killed=True) as telegram:
         transcript = telegram.assistant.memory.transcript
@@ -206,9 +203,6 @@ async def test_how_a_turn_ended_is_shown_by_the_next_process(
     script.gates["supervisor"] = gate = Holding(1)
     script.add(supervisor=[line])
 
-    async def never(*_: object, **__: object) -> None:
-        await asyncio.Event().wait()
-
     async with door(is_killed=True) as telegram:
         monkeypatch.setattr(telegram.sender, "show", never)
         world.says(ANN, "count")
@@ -232,14 +226,14 @@ async def test_what_was_agreed_to_be_forgotten_is_told_after_a_restart(
     """A process that ends before, or right after, everything is deleted: the next one deletes and says so."""
     reached = asyncio.Event()
 
-    async def never(*_: object) -> None:
+    async def reach(*_: object) -> None:
         reached.set()
-        await asyncio.Event().wait()
+        await never()
 
     async with door(Echo().models(ROLES), is_killed=True) as telegram:
         await world.asks(ANN, "forget everything about me", sent=1)
         owner, _, name = cut.rpartition(".")
-        monkeypatch.setattr(attrgetter(owner)(telegram.assistant), name, never)
+        monkeypatch.setattr(attrgetter(owner)(telegram.assistant), name, reach)
         world.says(ANN, "yes")
         await reached.wait()
     async with door(Echo().models(ROLES)) as telegram:

@@ -55,8 +55,7 @@ async def test_who_cannot_be_reached_was_not_asked(quiet: Open, world: BotApi, s
     script.add(supervisor=["Hello.", "Hello.", "Hello."])
     async with quiet() as telegram:
         for chat, user in ((GROUP, ANN), (BOB, BOB), (ANN, ANN)):
-            await world.asks(chat, "@sue_bot hello to you", user=user, sent=1)
-            await world.until(partial(lambda: not telegram.chats.busy))
+            await world.asks(chat, "@sue_bot hello to you", user=user, sent=1, door=telegram)
         world.chats.blocked.add(BOB)
         let_pass(telegram, 61)
         assert (await world.until_sent(ANN, 2))[1] == WORDS
@@ -71,8 +70,7 @@ async def test_nobody_is_asked_twice_after_a_kill(quiet: Open, world: BotApi, sc
     script.add(supervisor=["Hello.", "Hello."])
     async with quiet() as telegram:
         for chat in (ANN, BOB):
-            await world.asks(chat, "hello to you", sent=1)
-            await world.until(partial(lambda: not telegram.chats.busy))
+            await world.asks(chat, "hello to you", sent=1, door=telegram)
         asked = (await telegram.assistant.history(THREAD))[-1].message_id
         await telegram.assistant.tell(THREAD, WORDS, f"silence-{asked}-1", THREAD, source=SILENCE)
     async with quiet() as telegram:

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from agents.events import Interrupt
 from app.testing.script import Call, Line, Script
 from tests.plugins.telegram.people import ANN, Open, labels
 from tests.support.telegram_server import BotApi
@@ -34,18 +33,6 @@ async def test_a_call_is_answered_by_a_button_or_a_word(
         assert (await world.until_sent(ANN, 3))[2:] == ["As you say."]
         items = await telegram.assistant.memory.store.asearch(("users", f"telegram-{ANN}", "todos"))
         assert len(items) == (0 if answer.lower() == "yes" else 2)
-
-
-async def test_what_is_forwarded_is_not_the_users_word(door: Open, world: BotApi, script: Script) -> None:
-    """A message that somebody else wrote makes a write a question."""
-    script.add(supervisor=BEGIN, planner=[MILK])
-    origin = {"type": "hidden_user", "sender_user_name": "Eve", "date": 1_790_000_000}
-    async with door() as telegram:
-        [asked] = await world.asks(ANN, "put milk and bread on your list", forward_origin=origin, sent=1)
-        assert "Put on your list (entries: “milk”, “bread”)?" in asked
-        question = await telegram.assistant.question(f"telegram-{ANN}", f"telegram-{ANN}")
-        assert isinstance(question, Interrupt)
-        assert question.kind == "confirm"
 
 
 FOREIGN: list[dict[str, Any]] = [

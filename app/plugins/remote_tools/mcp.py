@@ -34,6 +34,7 @@ LARGEST_SCHEMA = 20_000  # Characters of a schema as JSON.
 MOST_VALUES = 200  # Values that a schema lists, and parts that it combines.
 Several = TypeVar("Several", bound=Collection[object])
 TEXTS = ("title", "description")
+NULLABLE = ("const", "default")
 BY_NAME = ("properties", "$defs", "definitions")
 INNER = ("items", "additionalItems", "additionalProperties")
 LISTED = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
@@ -194,7 +195,8 @@ def _trimmed(schema: object, left: int) -> object:
     if not isinstance(schema, Mapping) or not left:
         raise ValueError("its schema is nested too deeply, or it is no schema")
     bounded: dict[str, object] = {}
-    for keyword, value in schema.items():
+    # Some serializers write null for what a schema lacks.
+    for keyword, value in ((name, value) for name, value in schema.items() if value is not None or name in NULLABLE):
         if keyword in TEXTS and isinstance(value, str):
             bounded[keyword] = clean(value)[:LONGEST_PART]
         elif keyword in BY_NAME and isinstance(value, Mapping):

@@ -237,6 +237,7 @@ def cause(error: BaseException) -> str:
     """Return the name of an error, and the status of an answer, without the words of a server."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    if isinstance(error, McpError) and error.error.code in PROBLEMS:
-        return PROBLEMS[error.error.code][0]
+    code = BROKEN if isinstance(error, ValidationError) else error.error.code if isinstance(error, McpError) else 0
+    if code in PROBLEMS:
+        return PROBLEMS[code][0]
     return f"{type(error).__name__} {getattr(getattr(error, 'response', None), 'status_code', '')}".rstrip()

@@ -142,6 +142,16 @@ TOOLS = {
         {"a": "x", "not described": 1},
     ),
     "no_type": Odd({"properties": {"a": WORD}}, {"a": "x"}),
+    "nulls": Odd(
+        {
+            "type": "object",
+            "properties": {"a": {**WORD, "enum": None, "items": None}},
+            "required": None,
+            "$defs": None,
+            "additionalProperties": None,
+        },
+        {"a": "x"},
+    ),
     "deep": taking({"tree": {"level9": {"level8": {"level7": {}}}}}, tree=LEVELS),
     "rules": Odd(
         {

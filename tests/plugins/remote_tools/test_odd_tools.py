@@ -167,6 +167,10 @@ UNREAD = {
     "too long": (f"{JSON}\r\n{'x' * (LARGEST_ANSWER + 1)}", "its answer is longer than"),
     "cut": (f'{JSON}\r\n{{"jsonrpc": "2.0", "id"', "its answer is no message"),
     "of another call": (f'{JSON}\r\n{{"jsonrpc": "2.0", "id": 7, "result": {{}}}}', "its answer is no message"),
+    "no result": (
+        f'{JSON}\r\n{{"jsonrpc": "2.0", "id": 0, "result": {{}}}}',
+        "its answer is no message",
+    ),
     "broken off": (f"{JSON}Content-Length: 9\r\n\r\n{{", "its answer ended too early"),
     "none": ("202 X\r\nContent-Length: 0\r\n\r\n", "its answer ended too early"),
     "a stream too long": (f"{EVENTS}\r\n{'x' * (LARGEST_ANSWER + 1)}", "its answer is longer than"),

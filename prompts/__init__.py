@@ -278,16 +278,17 @@ def language(lang: str) -> Language:
 
 def lacking(name: str, lang: str) -> list[str]:
     """Return the entries of a TOML file that a language lacks: "bye", or "reply.lang_is" of a section."""
-    return _lacking(_toml(_folders(), FALLBACK, name), _toml(_folders(), lang, name))
+    return beyond(_toml(_folders(), FALLBACK, name), _toml(_folders(), lang, name))
 
 
-def _lacking(entries: Mapping[str, object], own: Mapping[str, Any], place: str = "") -> list[str]:
+def beyond(entries: Mapping[str, object], own: Mapping[str, Any], place: str = "") -> list[str]:
+    """Return the entries of a table that another one does not have: "bye", or "reply.lang_is" of a section."""
     names: list[str] = []
     for key, entry in entries.items():
         if key not in own:
             names.append(f"{place}{key}")
         elif isinstance(entry, dict) and isinstance(own[key], dict) and key not in WORD_KEYED:
-            names += _lacking(entry, own[key], f"{place}{key}.")
+            names += beyond(entry, own[key], f"{place}{key}.")
     return names
 
 

@@ -2,18 +2,36 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from difflib import get_close_matches
 from pathlib import Path
 from string import Template
+from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, create_model
 
 import prompts
 from agents.errors import UsageError
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.traits import traits_of
+from app.extensions import plugins
 from app.yaml_file import FilePart, validated
-from prompts import FALLBACK, PromptError, files, form_texts, home_of, languages, named, read_text, read_toml
+from prompts import (
+    FALLBACK,
+    Language,
+    PromptError,
+    beyond,
+    files,
+    form_texts,
+    home_of,
+    languages,
+    named,
+    read_text,
+    read_toml,
+)
 
+ALIKE = 0.75
+"""The least likeness to an entry that is read, from 0 to 1."""
 SLOT = re.compile(r"\{([^{}]*)\}")
 
 
@@ -24,6 +42,40 @@ class FieldTexts(FilePart):
     question: str = ""
     examples: tuple[str, ...] = ()
     values: Mapping[str, tuple[str, ...]] = {}
+
+
+class ForgetWords(FilePart):
+    """People's words for the deletion of a form."""
+
+    whole: tuple[str, ...] = ()
+    origin: tuple[str, ...] = Field(default=(), alias="from")
+    field: Mapping[str, tuple[str, ...]] = {}
+    label: Mapping[str, str] = {}
+
+
+class Phrases(BaseModel):
+    """The entries of `phrases.toml` that are read for every dialog; the others are the dialog's own sentences."""
+
+    title: str = ""
+    able: str = ""
+    facts: Mapping[str, str] = {}
+    forget: ForgetWords = ForgetWords()
+
+
+class CallTexts(FilePart):
+    """The entries of `confirm.toml`."""
+
+    titles: Mapping[str, str] = {}
+    arguments: Mapping[str, str] = {}
+
+
+FACTS: Mapping[str, Any] = {each.name: (each.type, each.default) for each in fields(Language)}
+LanguageFacts = create_model("LanguageFacts", __base__=FilePart, **FACTS)
+KINDS: Mapping[str, type[BaseModel]] = {"confirm.toml": CallTexts, "language.toml": LanguageFacts}
+"""The entries of the files that have no others, by name."""
+ELSEWHERE = ("form.toml", "standin.toml", *KINDS)
+"""The files whose entries have checks of their own."""
+SORTS: Mapping[type, str] = {str: "a text", list: "a list", dict: "a section"}
 
 
 def unreadable() -> list[str]:
@@ -44,15 +96,57 @@ def _fault_of(path: Path) -> str:
     return ""
 
 
-def unfilled(lang: str) -> Iterator[str]:
-    """Yield the variables of a team's texts that the shipped file in English does not have, or else their own one."""
+def _of_teams(lang: str) -> Iterator[tuple[Path, Path]]:
+    """Yield each text of a team with the shipped file in English, or else with its own one; shipped ones are tested."""
     for name, folder in files(lang, "**/*").items():
-        path, shipped = folder / lang / name, prompts.FOLDER / FALLBACK / name
-        first = shipped if shipped.is_file() else folder / FALLBACK / name
-        # The shipped translations are tested.
-        if folder != prompts.FOLDER and path.suffix in (".md", ".toml") and first.is_file():
+        if folder != prompts.FOLDER and name.suffix in (".md", ".toml"):
+            shipped = prompts.FOLDER / FALLBACK / name
+            yield folder / lang / name, shipped if shipped.is_file() else folder / FALLBACK / name
+
+
+def misfits(lang: str) -> Iterator[str]:
+    """Yield what a team's texts have otherwise than their file in English: variables, and the kinds of entries."""
+    for path, first in _of_teams(lang):
+        if first.is_file():
             given, own = ({*Template(read_text(file)).get_identifiers()} for file in (first, path))
             yield from (f"{named(path)}: nothing fills in ${variable}" for variable in sorted(own - given))
+        if path.suffix == ".toml" and path.name not in KINDS:
+            for fault in _otherwise(read_toml(path), read_toml(first) if first.is_file() else {}):
+                yield f"{named(path)}: {fault}"
+        if kind := Phrases if _is_of_dialog(path) else KINDS.get(path.name):
+            try:
+                validated(kind, read_toml(path), named(path))
+            except UsageError as wrong:
+                yield str(wrong)
+
+
+def _is_of_dialog(path: Path) -> bool:
+    return path.name == "phrases.toml" and bool(files(FALLBACK, f"{path.parent.name}/prompt.md"))
+
+
+def _otherwise(own: Mapping[str, object], given: Mapping[str, object], place: str = "") -> Iterator[str]:
+    """Yield the entries of a table that are of another kind than those of the same name in another one."""
+    for key in own.keys() & given.keys():
+        entry, other = own[key], given[key]
+        if isinstance(entry, dict) and isinstance(other, dict):
+            yield from _otherwise(entry, other, f"{place}{key}.")
+        elif type(entry) is not type(other):
+            yield f"{place}{key} must be {SORTS.get(type(other), 'as in English')}, found {entry!r}"
+
+
+def unread(lang: str) -> Iterator[str]:
+    """Yield the entries of a team's tables that English has not, if they resemble one that is read or translate it."""
+    for path, first in _of_teams(lang):
+        if path.suffix == ".toml" and path.name not in ELSEWHERE and path.parent.name != "forms":
+            own, given = read_toml(path), read_toml(first) if first.is_file() and first != path else {}
+            known = {*Phrases.model_fields} if _is_of_dialog(path) else set[str]()
+            for key in beyond(own, given):
+                near = get_close_matches(key, {*given, *known} - own.keys(), 1, ALIKE)
+                # A language may have more words for numbers.
+                is_open = key.partition(".")[0] in known or key[-1].isdecimal()
+                if not is_open and (near or lang != FALLBACK):
+                    meant = f"; do you mean {near[0]!r}?" if near else ""
+                    yield f"{named(path)}: the application has no entry {key!r} in English{meant}"
 
 
 def of_forms(speakers: Speakers, lang: str) -> Iterator[str]:
@@ -63,6 +157,12 @@ def of_forms(speakers: Speakers, lang: str) -> Iterator[str]:
         if tool_form := traits_of(tool).form:
             place = next(iter(files(FALLBACK, f"**/forms/{tool.name}.toml")), Path(f"forms/{tool.name}.toml"))
             yield from _of_form(place.as_posix(), tool.name, tool_form, lang)
+    owners = {*_forms(speakers), *(tool.name for speaker in speakers for tool in speaker.tools if traits_of(tool).form)}
+    for path, _ in _of_teams(lang):
+        owner = path.stem if path.parent.name == "forms" else path.parent.name if path.name == "form.toml" else ""
+        # The tools of a plug-in depend on settings.
+        if owner and owner not in owners and path.parents[1].name not in plugins():
+            yield f"{named(path)} has texts for a form that no dialog and no tool of this name has"
 
 
 def unasked(speakers: Speakers) -> Iterator[str]:

@@ -32,7 +32,7 @@ from agents.toolkit.tool_code import misfit_of
 from agents.toolkit.tool_search import FINDING, tools_of
 from agents.toolkit.traits import Traits, traits_of
 from app.extensions import plugins
-from app.presentation.text_files import of_forms, paths, unasked, unfilled, unreadable
+from app.presentation.text_files import misfits, of_forms, paths, unasked, unread, unreadable
 from app.presentation.texts import say
 from prompts import FALLBACK, PromptError, card, card_file, carded, files, home_of, lacking, named, prompt, read_text
 
@@ -142,8 +142,8 @@ def faults(speakers: Speakers, languages: Sequence[str], *, complete: bool = Tru
 
     `complete`: all tools are loaded; else a card may describe a tool that is not loaded now.
     """
-    if unread := unreadable():
-        return unread
+    if broken := unreadable():
+        return broken
     everything, plug_ins = owned_tools(speakers), plugins()
     distinct = {id(tool): tool for owned in everything.values() for _, tool in owned}
     lines = [*_twice(speakers), *_of_tools(distinct.values())]
@@ -155,7 +155,7 @@ def faults(speakers: Speakers, languages: Sequence[str], *, complete: bool = Tru
                 lines += _of_file(path, everything.get(path.stem, []), is_optional=is_optional)
         lines += [fault for name in sorted(everything) for fault in _of_source(everything[name][0], lang)]
         lines += [fault for name in _with_files(speakers) for fault in _of_dialog(name, lang)]
-        lines += [*_of_prompts(lang), *unfilled(lang)]
+        lines += [*_of_prompts(lang), *misfits(lang)]
     return [*lines, *of_forms(speakers, FALLBACK)]
 
 
@@ -208,7 +208,8 @@ def _with_files(speakers: Speakers) -> Mapping[str, Speaker]:
 
 def _of_dialog(name: str, lang: str) -> Iterator[str]:
     try:
-        prompt(f"{name}/prompt", lang)
+        if files(lang, f"{name}/prompt.md") and not prompt(f"{name}/prompt", lang):
+            yield f"{named(home_of(name, lang))}/prompt.md is empty"
     except PromptError as wrong:
         yield f"{wrong}, which no dialog's prompt gets"
     except ValueError:
@@ -322,6 +323,7 @@ def _few(names: Sequence[str]) -> str:
 
 def _missing(speakers: Speakers, lang: str) -> Iterator[str]:
     yield from _untranslated(lang)
+    yield from unread(lang)
     has_cards = bool(carded(lang))
     for name, dialog in _with_files(speakers).items():
         if not files(lang, f"{name}/prompt.md"):

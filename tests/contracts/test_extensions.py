@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 import prompts
+from agents.toolkit.speaker import Speaker, Speakers
 from app.cli import command_line
 from app.extensions import Extensions, use
+from app.presentation.text_files import misfits, of_forms, unread
 from tests.support.places import ROOT
 from tests.support.warm_python import run_python
 
@@ -216,6 +218,30 @@ def test_a_team_may_begin_without_any_dialog(own: Path) -> None:
     shutil.rmtree(own)
     own.mkdir()
     assert "No faults." in run(own, "check", SHIPPED_DIALOGS="none", LLM_MODEL="openai:none", OPENAI_API_KEY="none")
+
+
+@pytest.mark.parametrize(("file", "text", "line"), [
+    ("en/clinic/phrases.toml", "titel = 'x'", "clinic/phrases.toml: the application has no entry 'titel' in English"),
+    ("en/clinic/phrases.toml", "title = 3", "clinic/phrases.toml: title: Input should be a valid string"),
+    ("en/clinic/phrases.toml", "[forget]\nwhol = []", "clinic/phrases.toml: forget.whol: Extra inputs are not"),
+    ("en/clinic/confirm.toml", "book = 'Book'", "clinic/confirm.toml: book: Extra inputs are not permitted"),
+    ("en/clinic/form.toml", "", "clinic/form.toml has texts for a form that no dialog and no tool of this name has"),
+    ("en/texts.toml", "sorry_internal = ['No']", "texts.toml: sorry_internal must be a text, found ['No']"),
+    ("de/texts.toml", "sory_internal = 'Ade'", "texts.toml: the application has no entry 'sory_internal' in English"),
+    ("de/texts.toml", "tschuess = 'Ade'", "texts.toml: the application has no entry 'tschuess' in English"),
+    ("de/language.toml", "names = 'Deutsch'", "language.toml: names: Input should be a valid tuple"),
+    ("de/words.toml", "yes = ['ja']\n[contractions]\nans = 'an das'", ""),
+])  # fmt: skip
+def test_an_entry_that_nothing_reads_is_told(own: Path, file: str, text: str, line: str) -> None:
+    """A slip in a key, and a text in place of a list, would be taken as if nothing stood there."""
+    (own / "prompts" / file).write_text(text, "utf-8")
+    lang = file.partition("/")[0]
+    try:
+        use(Extensions(_env_file=None, extensions=(own,), shipped_dialogs="none"))
+        lines = [*misfits(lang), *unread(lang), *of_forms(Speakers(Speaker(name="supervisor")), lang)]
+    finally:
+        use(Extensions(_env_file=None))
+    assert [told.startswith(f"own/prompts/{lang}/{line}") for told in lines] == [True] * bool(line)
 
 
 def test_own_texts_go_first(own: Path) -> None:

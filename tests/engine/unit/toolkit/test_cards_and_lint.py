@@ -211,6 +211,7 @@ def test_a_prompt_of_the_engine_is_checked_as_well(write: Write) -> None:
     ("text", "rule"),
     [
         ("Plan with $user.", "prompts/en/planner/prompt.md needs the variable $user, which no dialog's prompt gets"),
+        ("", "prompts/en/planner/prompt.md is empty"),
         ("It costs 5$.", "prompts/en/planner/prompt.md has a $ that begins no variable: write $$"),
     ],
 )

@@ -67,8 +67,8 @@ class Change:
         talks = self.update.setdefault("talks", {})
         before = talks.get(speaker, {})
         # A new history has the messages that were appended to the old one.
-        kept = [] if "messages" in values else before.get("add", [])
-        talks[speaker] = {**before, **values, "add": [*kept, *values.get("add", [])]}
+        appended = [] if "messages" in values else before.get("add", [])
+        talks[speaker] = {**before, **values, "add": [*appended, *values.get("add", [])]}
         self.state = {**self.state, "talks": merge_talks(self.state.get("talks", {}), {speaker: values})}
 
     def add(self, speaker: str, *messages: AnyMessage) -> None:

@@ -82,8 +82,8 @@ def _asked_for(text: str, lang: str, kinds: tuple[str, ...]) -> str | None:
     words = vocabulary(lang)
     key = words.key(text)
     begun = next((start for start in _openings(lang) if key[: len(start)] == start), ())
-    asked = {key, key[len(begun) :], tuple(words.stems(text))}
-    return next((what for what in kinds if asked & _wishes(what, lang)), None)
+    spellings = {key, key[len(begun) :], tuple(words.stems(text))}
+    return next((what for what in kinds if spellings & _wishes(what, lang)), None)
 
 
 @cache

@@ -192,8 +192,8 @@ def progress(dialog: Speaker, state: State) -> tuple[str, str]:
     if dialog.form is None:
         return "", ""
     form, lang = form_of(state, dialog.name), state["lang"]
-    given = {name: value for name, value in form.items() if value not in EMPTY}
-    values = [f"{field_label(dialog.name, name, lang)}: {value_in_words(value)}" for name, value in given.items()]
+    filled = {name: value for name, value in form.items() if value not in EMPTY}
+    values = [f"{field_label(dialog.name, name, lang)}: {value_in_words(value)}" for name, value in filled.items()]
     gaps = missing(dialog.form, form)
     question = form_texts(dialog.name, lang).get(gaps[0], {}).get("question", "") if gaps else ""
     return "; ".join(values), question

@@ -102,8 +102,8 @@ def without_forms(state: State, user: str, dialogs: Collection[str], field: str 
     emptied = dict(seen_by(state, user).get("talks", {}))
     for name in emptied.keys() & {*dialogs}:
         form = emptied[name].get("form", {})
-        kept = {} if field is None else {key: value for key, value in form.items() if key != field}
-        emptied[name] = {**emptied[name], "form": kept}
+        values = {} if field is None else {key: value for key, value in form.items() if key != field}
+        emptied[name] = {**emptied[name], "form": values}
     for name, talk in emptied.items():
         if talk.get("summary"):
             # It may tell the values of the form.

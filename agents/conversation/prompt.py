@@ -138,8 +138,8 @@ class Prompting:
         """
         context = await with_dialog_lines(dialog, context, state["lang"])
         history = [*messages_of(state, dialog.name), *self.news(dialog, state, context)]
-        asked = SystemMessage(f"{phrase('judge_first', state['lang'])}\n{text}")
-        return [*self.messages(dialog, state, context, history), asked], self.tools(
+        question = SystemMessage(f"{phrase('judge_first', state['lang'])}\n{text}")
+        return [*self.messages(dialog, state, context, history), question], self.tools(
             dialog, state["lang"], context.client_tools
         )
 

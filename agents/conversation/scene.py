@@ -73,9 +73,9 @@ class Scene:
     async def remember(self, kind: str, key: str, value: dict[str, object]) -> None:
         """Store a fact about the user in long-term memory."""
         if self.store is not None:
-            kept = whole(value)
-            await self.enter(kind, key, kept)
-            await self.store.aput(namespace_of(self.user, kind), key, kept)
+            fact = whole(value)
+            await self.enter(kind, key, fact)
+            await self.store.aput(namespace_of(self.user, kind), key, fact)
 
 
 Check = Callable[[Scene], Awaitable[Verdict]]

@@ -79,9 +79,9 @@ def _delimited(messages: Sequence[AnyMessage], lang: str, *, is_custom: bool) ->
             yield _with_text(message, text)
         elif isinstance(message, ToolMessage):
             noted = notes_of(message)
-            asked = [phrase("user_asked", lang, question=question)] if (question := noted.get("asked")) else []
+            question_lines = [phrase("user_asked", lang, question=question)] if (question := noted.get("asked")) else []
             seen = [seen_words[seen]] if (seen := noted.get("seen")) else []
-            yield _with_text(message, undelimited("\n".join([message.text, *asked, *seen])))
+            yield _with_text(message, undelimited("\n".join([message.text, *question_lines, *seen])))
         else:
             yield message
 

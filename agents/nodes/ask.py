@@ -214,8 +214,8 @@ def resumed(pending: Pending, messages: Sequence[AnyMessage], lang: str) -> Pend
     if not filled or filled.keys() >= {*pending["fields"]}:
         return pending
     pending = {**pending, "filled": filled}
-    given = questions.open_fields(pending, lang).given
-    values = "; ".join(phrase("form_value", lang, label=given[it], value=filled[it]) for it in given)
+    labels = questions.open_fields(pending, lang).given
+    values = "; ".join(phrase("form_value", lang, label=labels[it], value=filled[it]) for it in labels)
     return {**pending, "prompt": f"{pending['prompt']} {phrase('form_kept', lang, values=values)}"}
 
 

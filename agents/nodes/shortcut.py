@@ -96,15 +96,15 @@ class ShortcutNode:
     def _exchange(self, state: State, call: ToolCall, message: ToolMessage, *, is_answer: bool) -> list[AnyMessage]:
         """Return the request and the tool's result, for the history of the speaker that leads."""
         outcome: ToolResult = message.artifact
-        asked = human(state["heard"], state["lang"])
+        request = human(state["heard"], state["lang"])
         if outcome.question is not None:
             return []
         if self.owners[call["name"]].name == holder_of(state):
             seen: Seen = "shown" if is_answer else "nobody"
             answer = with_notes(message.model_copy(update={"artifact": None}), seen=seen)
-            return [asked, AIMessage("", tool_calls=[call]), answer]
+            return [request, AIMessage("", tool_calls=[call]), answer]
         # A speaker without the tool only gets the result: providers may refuse calls of unknown tools.
-        return [asked] if is_answer else [asked, SystemMessage(message.text)]
+        return [request] if is_answer else [request, SystemMessage(message.text)]
 
     async def _run(self, change: Change, call: ToolCall, context: Context) -> ToolMessage:
         """Return the tool's result; take over its other changes of the state."""

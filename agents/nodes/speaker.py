@@ -275,16 +275,16 @@ class AgentNode:
         """
         state, name = change.state, self.speaker.name
         talk, reply = talk_of(state, name), _with_citations(message, state)
-        words, seen = reply.text if reply.text.strip() else "", ""
+        words, shown_text = reply.text if reply.text.strip() else "", ""
         entries = [HAND_BACK, *(dialog.tool for dialog in self.prompting.speakers.dialogs.values())]
         # Calls that only pass the conversation on come after words of their own.
         if words or is_told or all(call["name"] in entries for call in message.tool_calls):
-            seen = change.show_views(name, words if is_answered else "", is_told=is_told)[:MOST_SEEN]
-        if seen and (is_answered or not (words or message.tool_calls)):
+            shown_text = change.show_views(name, words if is_answered else "", is_told=is_told)[:MOST_SEEN]
+        if shown_text and (is_answered or not (words or message.tool_calls)):
             # The history holds the view's text, which the user saw.
             left_out = notes(left_out=reply.source) if words else {}
             kwargs = {**message.additional_kwargs, **left_out}
-            message, words = message.model_copy(update={"content": seen, "additional_kwargs": kwargs}), ""
+            message, words = message.model_copy(update={"content": shown_text, "additional_kwargs": kwargs}), ""
         elif reply.source != message.text:
             message = message.model_copy(update={"content": reply.source})
         change.add(name, message)

@@ -227,16 +227,16 @@ def changes_of(results: object) -> list[Json]:
 def seen_by(change: Change, message: ToolMessage, traits: Traits) -> ToolMessage:
     """Return a result for the history, with its `seen` note; its view waits for the next words."""
     outcome: ToolResult = message.artifact
-    view, seen = outcome.view, notes_of(message).get("seen", "nobody")
+    view, noted_as = outcome.view, notes_of(message).get("seen", "nobody")
     if isinstance(view, Notice):
         # The notice was shown beside the answer.
-        seen = "shown"
+        noted_as = "shown"
     elif view and (view.title.strip() or view.text().strip()):
         answers, stays = traits.answers, traits.answers or traits.effect == "write"
-        seen = "as_answer" if answers else "shown" if stays else "with_words"
+        noted_as = "as_answer" if answers else "shown" if stays else "with_words"
         waiting: WaitingView = {"call": message.tool_call_id, "body": view.body(), "writes": stays, "answers": answers}
         change.put(views=[*change.state.get("views", []), waiting])
-    return with_notes(message.model_copy(update={"artifact": None}), seen=seen)
+    return with_notes(message.model_copy(update={"artifact": None}), seen=noted_as)
 
 
 def note_effects(change: Change, message: ToolMessage, traits: Traits, context: Context, speaker: str) -> None:

@@ -179,9 +179,9 @@ def _before(call: RunningCall) -> list[tuple[ToolCall, ToolMessage | None]]:
     """
     talk = call.state.get("talk", ())
     begun = len(talk) - len(this_turn(talk, call.state["heard"]["id"]))
-    asked = [place for place, message in enumerate(talk) if call.raw["id"] in _ids(message)]
-    messages = talk[min([begun, *asked]) :]
-    own = _ids(talk[asked[-1]]) if asked else []
+    requests = [place for place, message in enumerate(talk) if call.raw["id"] in _ids(message)]
+    messages = talk[min([begun, *requests]) :]
+    own = _ids(talk[requests[-1]]) if requests else []
     results = [message for message in messages if isinstance(message, ToolMessage)]
     answers = {
         result.tool_call_id: result for result in results if result.tool_call_id not in own or result.status != "error"

@@ -96,15 +96,15 @@ class Branches:
         branch = values.get("branch")
         if branch and not branch["settled"]:
             return None
-        present = at = _at(values)
+        present = current = _at(values)
         # Nobody may leave turns that several people have written.
         is_shared = bool(others_in(values, values.get("heard", {}).get("user", "")))
         path = list[str]()
-        while at and at != message and await self.parent(thread, at) is None:
-            path = path or await self.path(thread, at)
+        while current and current != message and await self.parent(thread, current) is None:
+            path = path or await self.path(thread, current)
             path.pop()
-            at = path[-1] if path else BEGINNING
-        return present if at == message or is_shared else None
+            current = path[-1] if path else BEGINNING
+        return present if current == message or is_shared else None
 
     async def go(self, thread: str, user: str, message: str, by: str, rest: Sequence[Exchange] = ()) -> str:
         """Go to the turn of a message and add the exchanges that came after it elsewhere.

@@ -100,10 +100,10 @@ class FileReader:
     @property
     def kinds(self) -> set[QuotedKind]:
         """The kinds of files and places that can be used at all."""
-        seen: set[QuotedKind] = {"photo"} if self._assistant.sees else set()
+        looked_at: set[QuotedKind] = {"photo"} if self._assistant.sees else set()
         heard: set[QuotedKind] = {"voice"} if self._speech else set()
         read: set[QuotedKind] = {"file", "location", "contact"} if self._assistant.reads else set()
-        return seen | heard | read
+        return looked_at | heard | read
 
     def takes(self, part: Quoted) -> bool:
         """Tell whether a file or a place can be used at all."""

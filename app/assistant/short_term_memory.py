@@ -112,7 +112,7 @@ class ExportedThread(SystemMessages):
     def messages(self, thread: str) -> list[Answered]:
         """Return each message with its answers, as part of the thread of this name."""
         writers = [content["speaker"] for content in self.contents if content["role"] == "user"]
-        told: list[Answered] = []
+        answered: list[Answered] = []
         # An unasked message may stand between a message and its answer.
         groups: dict[str, list[Content]] = {}
         for content in self.contents:
@@ -121,14 +121,14 @@ class ExportedThread(SystemMessages):
             asked, *answers = lines = [_line(content) for content in group]
             source = str(asked.metadata.get("source", "message"))
             if source in TOLD:
-                told.append((None, lines))
+                answered.append((None, lines))
                 continue
             is_heard = asked.role == "user"
             user, text = (asked.speaker, asked.text) if is_heard else (writers[0] if writers else thread, None)
             quoted = json.dumps(it, ensure_ascii=False) if (it := asked.metadata.get("quoted")) else None
             entry = InboxEntry(thread, id, user, text, source, "done", asked.turn, quoted, asked.at_ms)
-            told.append((entry, answers if is_heard else lines))
-        return told
+            answered.append((entry, answers if is_heard else lines))
+        return answered
 
 
 def _line(content: Content) -> TranscriptLine:

@@ -41,8 +41,8 @@ async def chat(talk: TalkOptions) -> int:
         visit = visit_of(assistant, talk, screen, log)
         visit.reader = make_file_reader(settings, assistant)
         latest = await assistant.memory.transcript.lines(visit.thread, limit=OFFERED)
-        said = [line.text for line in lines_of(visit.owner, latest) if line.role == "user"]
-        repl = Repl(visit, screen, console=console, history=InMemoryHistory(said))
+        messages = [line.text for line in lines_of(visit.owner, latest) if line.role == "user"]
+        repl = Repl(visit, screen, console=console, history=InMemoryHistory(messages))
         async with (
             assistant.ringing(repl.ring, user=visit.owner),
             prepared(assistant.speakers, direct=settings.direct_switch),

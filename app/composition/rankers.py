@@ -46,8 +46,8 @@ def kept_ranker(folder: Path, cards: Sequence[Card]) -> ToolRanker:
 
 def kept_readings(folder: Path, phrases: Collection[str]) -> Mapping[str, Reading]:
     """Return the words and stems of phrases: the kept ones of the folder, or those that are made and kept now."""
-    known = [[lang, asdict(language(lang))] for lang in languages()]
-    file = _file(folder, repr([known, sorted(phrases)]), ranker, stems)
+    language_data = [[lang, asdict(language(lang))] for lang in languages()]
+    file = _file(folder, repr([language_data, sorted(phrases)]), ranker, stems)
     with suppress(OSError, ValueError, zlib.error):
         rows = json.loads(zlib.decompress(file.read_bytes()))
         return {phrase: (tuple(words), tuple(roots)) for phrase, words, roots in rows}

@@ -187,9 +187,9 @@ def moment(at_ms: int) -> str:
 
 def _pending(value: Sequence[Mapping[str, object]]) -> str:
     """Return the open questions to the user, each with its answers."""
-    asked = [Interrupt(**question) for question in value]
+    questions = [Interrupt(**question) for question in value]
     shown = [
-        f"{question.kind}: {question.prompt} [{answers(question)}] (--question {question.id})" for question in asked
+        f"{question.kind}: {question.prompt} [{answers(question)}] (--question {question.id})" for question in questions
     ]
     return "; ".join(shown) or "-"
 

@@ -140,10 +140,10 @@ _ENTRY = re.compile(r"^(\s*)(\d+)([.)]) ")
 
 def numbers_kept(text: str) -> str:
     """Return Markdown in which the numbers of a list with gaps are escaped, so that they stay."""
-    kept: list[str] = []
+    lines_out: list[str] = []
     for is_list, run in groupby(text.split("\n"), key=lambda line: _ENTRY.match(line) is not None):
         lines = list(run)
         numbers = [int(entry[2]) for line in lines if (entry := _ENTRY.match(line))]
         has_gap = is_list and numbers != [*range(numbers[0], numbers[0] + len(numbers))]
-        kept += [_ENTRY.sub(r"\1\2\\\3 ", line) for line in lines] if has_gap else lines
-    return "\n".join(kept)
+        lines_out += [_ENTRY.sub(r"\1\2\\\3 ", line) for line in lines] if has_gap else lines
+    return "\n".join(lines_out)

@@ -78,9 +78,9 @@ class Chat:
                 turn = Turn(thread=thread, text=text, lang=lang, **more)
                 self.events += [event async for event in assistant.play(turn)]
             # This holds in every test: a user has seen each reply that a history keeps.
-            kept = KeptReplies()
-            await kept.take(assistant, thread)
-            assert kept.unseen == set()
+            replies = KeptReplies()
+            await replies.take(assistant, thread)
+            assert replies.unseen == set()
         return trace(self.events)
 
     @asynccontextmanager

@@ -180,12 +180,12 @@ def brought_up(rows: ProfileRows, titles: Mapping[str, Title]) -> PlaybackRow:
 def marked(titles: Mapping[str, Title], marks: Mapping[str, Mark]) -> Mapping[str, Title]:
     """Return titles with their marks; a series is watched when all its episodes are."""
     titles = {id: replace(title, **asdict(marks.get(id, Mark()))) for id, title in titles.items()}
-    seen: dict[str, bool] = {}
+    watched: dict[str, bool] = {}
     for title in titles.values():
         if title.series:
-            seen[title.series] = seen.get(title.series, True) and title.watched
+            watched[title.series] = watched.get(title.series, True) and title.watched
     return {
-        id: replace(title, watched=seen.get(id, False)) if title.kind == "series" else title
+        id: replace(title, watched=watched.get(id, False)) if title.kind == "series" else title
         for id, title in titles.items()
     }
 

@@ -23,13 +23,13 @@ command_line = typer.Typer(name="memory")
 async def _memory(call: CommandCall) -> str:
     """List, correct (`correct 3 text`) or delete (`delete 3 4`, and then with `yes`) the kept entries."""
     owner, recall = owner_of(call.thread, call.user, is_shared=call.is_shared), call.services.get(Recall)
-    kept = {entry.number: entry for entry in await recall.of(owner)}
+    entries = {entry.number: entry for entry in await recall.of(owner)}
     verb, *words = call.argument.split() or [""]
     if verb not in (DELETE, CORRECT):
-        lines = [said("kept", call.lang), *lines_of([*kept.values()], call.lang), said("usage", call.lang)]
-        return "\n".join(lines) if kept else said("none", call.lang)
+        lines = [said("kept", call.lang), *lines_of([*entries.values()], call.lang), said("usage", call.lang)]
+        return "\n".join(lines) if entries else said("none", call.lang)
     numbers = [int(word[:9]) for word in (words if verb == DELETE else words[:1]) if word.isdecimal()]
-    own = [kept[number] for number in numbers if number in kept and kept[number].user == call.user]
+    own = [entries[number] for number in numbers if number in entries and entries[number].user == call.user]
     text = " ".join(words[1:]) if verb == CORRECT else ""
     if not own or len(own) < len(numbers) or (verb == CORRECT and not text):
         return said("unknown", call.lang, numbers=", ".join(map(str, numbers)) or "?")

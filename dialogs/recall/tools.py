@@ -119,8 +119,8 @@ async def correct_memory(
 
 
 async def _question(args: Json, runtime: Runtime) -> str | None:
-    kept = await ENTRIES.read(runtime, [*map(str, args["numbers"])])
-    items = "; ".join(ENTRIES.worded(value, "") for value in kept.values())
+    entries = await ENTRIES.read(runtime, [*map(str, args["numbers"])])
+    items = "; ".join(ENTRIES.worded(value, "") for value in entries.values())
     return said("delete", runtime.state["lang"], items=items) if items else None
 
 

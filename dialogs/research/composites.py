@@ -162,8 +162,8 @@ class Bounded:
 
     async def search(self, query: str, *, limit: int, lang: str) -> Results:
         """Return fresh results, or search; see `Retriever`."""
-        asked = self.name, " ".join(query.casefold().split()), limit, lang
-        if self.cache and (kept := self.cache.get(asked)):
+        key = self.name, " ".join(query.casefold().split()), limit, lang
+        if self.cache and (kept := self.cache.get(key)):
             return kept
         try:
             async with asyncio.timeout(self.timeout):
@@ -171,5 +171,5 @@ class Bounded:
         except TimeoutError:
             raise SearchFailed(f"{self.name}: no answer within {self.timeout:g} seconds") from None
         if self.cache and results.documents:
-            self.cache.put(asked, Results(results.documents))
+            self.cache.put(key, Results(results.documents))
         return results

@@ -142,16 +142,16 @@ class Answers:
         """
         await self._note_speaker(turn, holder)
         stored = await self._assistant.message(turn.thread, turn.id)
-        kept = self._answers.get((turn.thread, turn.id))
-        if kept and kept.is_over and (kept.has_failed or stored is None):
-            kept = None
-        if kept and kept.turn.owner != turn.owner:
+        earlier = self._answers.get((turn.thread, turn.id))
+        if earlier and earlier.is_over and (earlier.has_failed or stored is None):
+            earlier = None
+        if earlier and earlier.turn.owner != turn.owner:
             raise UsageError(f"The id {turn.id!r} belongs to another message of this thread.")
-        texts = [message.text for message in (stored, kept.turn if kept else None) if message]
+        texts = [message.text for message in (stored, earlier.turn if earlier else None) if message]
         # The stored text lacks the characters that the database cannot keep.
         if any((text and storable(text)) != (turn.text and storable(turn.text)) for text in texts):
             raise UsageError(f"The id {turn.id!r} belongs to another message of this thread.")
-        return kept or self._begun(turn, holder, outlives_readers)
+        return earlier or self._begun(turn, holder, outlives_readers)
 
     def admit(self, turn: Turn, holder: str) -> None:
         """Count a new turn for the holder of a key, unless the assistant refuses it. Raises Busy: not now."""

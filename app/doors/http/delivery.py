@@ -54,10 +54,10 @@ class Delivery:
         """
         owner = self.key.user(user)
         turn = Turn(thread=self.name, text=text, user=owner, lang=lang, id=id, source=source, device=DEVICE)
-        kept = self.answers.of(turn.thread, turn.id)
+        earlier = self.answers.of(turn.thread, turn.id)
         answer = await self.answers.to(turn, self.key.holder)
         # A new answer, as after a restart, numbers its events anew.
-        after = self.last_event_id or 0 if answer is kept else 0
+        after = self.last_event_id or 0 if answer is earlier else 0
         headers = {"X-Message-Id": quote(turn.id)}
         if STREAM in self.accept:
             return streamed(_frames(answer, self.thread, after), headers)

@@ -68,15 +68,15 @@ class EventStreams(BackgroundTask):
     async def run(self) -> None:
         """Wake the streams of threads with new messages, also those of another process, until cancelled."""
         async with self._clock:
-            seen = None
+            last_row = None
             while True:
                 if not self._streams:
                     self._first.clear()
                     await self._first.wait()
-                    seen = None
+                    last_row = None
                 try:
-                    for row, thread, _ in await self._assistant.memory.transcript.latest(seen):
-                        seen = row
+                    for row, thread, _ in await self._assistant.memory.transcript.latest(last_row):
+                        last_row = row
                         self.wake(thread)
                 except DatabaseError:
                     LOG.exception("what was said cannot be looked for")

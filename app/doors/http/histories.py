@@ -145,8 +145,8 @@ class Histories:
         path, lines = await branches.path(chat, at), await self.assistant.memory.transcript.lines(chat)
         # A client may leave out the results of its tools.
         hidden = {CHOICE} if any(each.source == RESULT for each in said) else {CHOICE, RESULT}
-        asked = [line for line in lines if line.role == "user" and line.metadata.get("source") not in hidden]
-        texts = {line.message_id: line.text for line in asked}
+        messages = [line for line in lines if line.role == "user" and line.metadata.get("source") not in hidden]
+        texts = {line.message_id: line.text for line in messages}
         path = [id for id in path if id in texts]
         if not said:
             # A client may send a history once, and from then on the new message alone.
@@ -240,8 +240,8 @@ class Histories:
             if before is None or before.value["talk"] != spoken:
                 return False
         lines = await self.assistant.memory.transcript.lines(thread, message_id=item.key)
-        whole = BETWEEN.join(line.text for line in lines if line.role == "assistant")
-        return bool(sent) and whole.startswith(sent)
+        answered = BETWEEN.join(line.text for line in lines if line.role == "assistant")
+        return bool(sent) and answered.startswith(sent)
 
     async def _unanswered(self, place: Place, text: str) -> str:
         """Return the id of a thread's last message if it has this text and no answer; else an empty text."""

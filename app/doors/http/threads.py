@@ -118,8 +118,8 @@ async def forget(thread: PathName, key: Caller, assistant: Served) -> dict[str, 
 async def long_term_memory(user: PathName, key: Caller, assistant: Served) -> dict[str, Any]:
     """Return the long-term memory of a user: entries with turn and time, and remembered forms."""
     name = key.inside(user)
-    kept = [entry for memory in assistant.services.every(LongTermMemory) for entry in await memory.entries(name)]
-    entries = [{**entry, "thread": key.outside(str(entry["thread"])) or ""} for entry in kept]
+    memories = [entry for memory in assistant.services.every(LongTermMemory) for entry in await memory.entries(name)]
+    entries = [{**entry, "thread": key.outside(str(entry["thread"])) or ""} for entry in memories]
     forms = await assistant.memory.store.asearch(namespace_of(name, "forms"), limit=1000)
     return {"user": user, "memory": entries, "forms": {item.key: item.value for item in forms}}
 

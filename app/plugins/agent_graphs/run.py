@@ -263,8 +263,8 @@ def heard_by(turn: AgentTurn) -> list[AnyMessage]:
     spoken, lang = list[AnyMessage](), turn.state["lang"]
     for message in with_contents(turn.history, turn.state["heard"], Contents(texts=turn.context.contents.texts), lang):
         if isinstance(message, AIMessage) and message.tool_calls:
-            asked = [call["args"]["question"] for call in message.tool_calls if call["name"] == ASK]
-            text = "\n".join(filter(None, (message.text, *map(prompt_of, asked))))
+            questions = [call["args"]["question"] for call in message.tool_calls if call["name"] == ASK]
+            text = "\n".join(filter(None, (message.text, *map(prompt_of, questions))))
             spoken += [AIMessage(text)] if text else []
         elif isinstance(message, ToolMessage):
             spoken += [HumanMessage(message.text)] if message.name == ASK and message.status == "success" else []

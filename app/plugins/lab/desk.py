@@ -137,17 +137,17 @@ class Desk:
 
         Raises ConfigError: a setting is wrong.
         """
-        kept = self.session
-        self.session = kept.model_copy(update={"turns": ()})
-        self._places = {json.dumps(entry, sort_keys=True): place for place, entry in enumerate(kept.pool)}
+        session = self.session
+        self.session = session.model_copy(update={"turns": ()})
+        self._places = {json.dumps(entry, sort_keys=True): place for place, entry in enumerate(session.pool)}
         self.has_changed_course = self._is_kept = False
         speakers = discover_checked(settings)[0]
         roles = {role: desk_model(role, partial(self._answer, role)) for role in (SUPERVISOR, *speakers.dialogs)}
         models = Models(default=roles[SUPERVISOR], roles={**roles, "observer": desk_model("observer", stays)})
-        opening = staged_from(kept.begins, THREAD, settings, speakers, models)
+        opening = staged_from(session.begins, THREAD, settings, speakers, models)
         self.assistant = await self._stack.enter_async_context(opening)
-        self.question = await self.assistant.question(THREAD, kept.user)
-        for turn in kept.turns:
+        self.question = await self.assistant.question(THREAD, session.user)
+        for turn in session.turns:
             self._queue = deque(turn.replies)
             self.say(turn.user)
             await self._settled_again()

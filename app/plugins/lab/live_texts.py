@@ -120,8 +120,8 @@ def make_live(
 
 def put_back(folder: LabFolder, speakers: Speakers, change: str, who: str) -> TextChange:
     """Make the text from before a change live again. Raises UsageError: there is no such change."""
-    kept = folder.read("changes", change, TextChange)
-    return make_live(folder, speakers, kept.kind, kept.name, kept.lang, kept.before, who)
+    text_change = folder.read("changes", change, TextChange)
+    return make_live(folder, speakers, text_change.kind, text_change.name, text_change.lang, text_change.before, who)
 
 
 def changes_of(folder: LabFolder, kind: TextKind = "card", name: str = "") -> dict[str, TextChange]:

@@ -179,8 +179,8 @@ def _share(verdicts: Sequence[bool | None]) -> str:
 
 
 def _mean(scores: Sequence[float | None]) -> str:
-    given = [score for score in scores if score is not None]
-    return f"{sum(given) / len(given):.1f}" if given else ""
+    numbers = [score for score in scores if score is not None]
+    return f"{sum(numbers) / len(numbers):.1f}" if numbers else ""
 
 
 def table_lines(run: LabRun) -> list[str]:

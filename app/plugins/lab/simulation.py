@@ -170,5 +170,5 @@ def _question(turn: PlayedTurn) -> Interrupt | None:
     """Return the question with options that a turn ended with."""
     if not turn.waits:
         return None
-    asked = [event for event in turn.events if isinstance(event, Interrupt) and event.options]
-    return asked[-1] if asked else None
+    questions = [event for event in turn.events if isinstance(event, Interrupt) and event.options]
+    return questions[-1] if questions else None

@@ -79,10 +79,10 @@ async def view(assistant: Assistant, thread: str) -> tuple[dict[str, Any], list[
         own = [line for line in lines if line.message_id == id]
         number = max((line.turn for line in own), default=0)
         answers = [line for line in own if line.role == "assistant"]
-        seen = TurnView(number=number, text=text, answers=answers, record=record, is_kept=number in kept)
+        view = TurnView(number=number, text=text, answers=answers, record=record, is_kept=number in kept)
         rated = [rating for rating in ratings if rating.message_id == id]
-        seen = replace(seen, is_behind_kept=number == 1 or number - 1 in kept)
-        turns.append(replace(seen, id=id, note=notes.get(id, TurnNote()), ratings=rated))
+        view = replace(view, is_behind_kept=number == 1 or number - 1 in kept)
+        turns.append(replace(view, id=id, note=notes.get(id, TurnNote()), ratings=rated))
     return state or {}, turns
 
 

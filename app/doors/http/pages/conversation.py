@@ -120,7 +120,7 @@ class Conversation:
         # Where others write as well, each answer says to whom; lines behind a row do not show who else writes.
         own = [line for line in lines_of(self.user, new) if line.metadata.get(TO, self.user) == self.user]
         lines = [line for line in own if line.role == "assistant" or line.speaker == self.user]
-        asked = await self.assistant.question(self.thread, self.user) if lines else None
+        open_question = await self.assistant.question(self.thread, self.user) if lines else None
         steps = {} if after else await self.assistant.steps(self.thread)
         left = await self.assistant.branches.left(self.thread) if lines else set()
         signs = await self.assistant.memory.feedback.signs(self.thread, self.user) if lines else {}
@@ -131,11 +131,13 @@ class Conversation:
         for id, spoken in groupby(lines, lambda line: line.message_id):
             if id not in turns and id not in left:
                 steps = steps if not after else await self.assistant.steps(self.thread, id)
-                drawn.append(self._past(id, [*spoken], asked, steps.get(id, ()), signs.get(id), chosen))
+                drawn.append(self._past(id, [*spoken], open_question, steps.get(id, ()), signs.get(id), chosen))
         for answer in self.answers.kept_of(self.thread)[-1:]:
             if not after and answer.is_over and answer.turn.owner == self.user and _is_left(answer):
-                drawn.append(self._past(answer.turn.id, [], asked, ()))
-        question = AnswerRenderer(self.user, self.lang).question(asked) if asked and not running else Markup()
+                drawn.append(self._past(answer.turn.id, [], open_question, ()))
+        question = (
+            AnswerRenderer(self.user, self.lang).question(open_question) if open_question and not running else Markup()
+        )
         begun = [self.running(turn) for id, turn in turns.items() if id not in shown]
         return Markup().join([*drawn, question, *begun]), new[-1].row if new else after
 

@@ -93,9 +93,9 @@ class LabVisit:
     @property
     def models(self) -> list[str]:
         """The models in the settings: those of roles, and those with a price."""
-        given = self.settings
-        roles = [given.observer_model, given.fallback_model, *given.role_models.values()]
-        return sorted({model for model in (given.llm_model, *roles, *given.llm_prices) if model})
+        settings = self.settings
+        roles = [settings.observer_model, settings.fallback_model, *settings.role_models.values()]
+        return sorted({model for model in (settings.llm_model, *roles, *settings.llm_prices) if model})
 
     @property
     def tools(self) -> list[str]:

@@ -73,8 +73,8 @@ async def instruct(door: TelegramDoor, faults: Faults, place: TelegramPlace, arg
         services = door.assistant.services
         async with deed(services, f"telegram:{chat_of(place.owner)}", "system_messages", place.thread):
             await messages.save(store, place.thread)
-    kept = (await SystemMessages.of(store, place.thread)).texts
-    return ReplyWithButtons(say("prompt" if kept else "no_prompt", lang, text="\n\n".join(kept)))
+    texts_now = (await SystemMessages.of(store, place.thread)).texts
+    return ReplyWithButtons(say("prompt" if texts_now else "no_prompt", lang, text="\n\n".join(texts_now)))
 
 
 OPERATOR_ANSWERS: Mapping[str, Callable[[TelegramDoor, Faults, TelegramPlace, str], Awaitable[ReplyWithButtons]]] = {

@@ -1,10 +1,9 @@
 """Files read in a process of their own: bounded in time, memory and length.
 
 A file's author may want to harm its reader: a PDF file that loops, a package that unpacks to gigabytes.
-`python -m agents.sources.documents.reading` is that process; it has no keys in its environment.
+`python -m agents.sources.documents.reading` is that process.
 """
 
-import asyncio
 import json
 import resource
 import sys
@@ -13,6 +12,7 @@ from contextlib import suppress
 from dataclasses import astuple
 from pathlib import Path
 
+from agents.sources.child_process import output_of
 from agents.sources.documents.files import LARGEST_FILE, READERS, Unreadable, cleaned, web_page
 from agents.sources.documents.markdown import DocumentSection
 
@@ -26,29 +26,18 @@ UNREADABLE = 3
 async def sections_in_process(
     suffix: str, body: bytes, longest: int, seconds: float | None = None
 ) -> list[DocumentSection]:
-    """Return the first sections of a file of this kind, read in a process within `seconds`.
+    """Return the first sections of a file of this kind, read in a process within `seconds` of the processor.
 
     Raises:
         Unreadable: it is damaged, or takes too long.
     """
     limit = SECONDS if seconds is None else seconds
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "agents.sources.documents.reading", suffix, str(longest), str(round(limit))),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        cwd=Path(__file__).parents[3],
-        env={"PYTHONUTF8": "1"},
-    )
+    command = (sys.executable, "-m", "agents.sources.documents.reading", suffix, str(longest), str(round(limit)))
     try:
-        answer, _ = await asyncio.wait_for(process.communicate(body), limit)
+        status, answer = await output_of(*command, body=body, seconds=limit, cwd=Path(__file__).parents[3])
     except TimeoutError:
         raise Unreadable(f"it is not read within {limit} seconds") from None
-    finally:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
-    if process.returncode:
+    if status:
         raise Unreadable(f"the {suffix[1:].upper()} file cannot be read")
     return [DocumentSection(*section) for section in json.loads(answer)]
 

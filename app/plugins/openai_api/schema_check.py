@@ -1,9 +1,9 @@
-"""A check of JSON against a JSON schema, in a process of its own: a client's schema may be built to take long.
+"""Check JSON against a JSON schema, in a process of its own: a client's schema may be built to take long.
 
-That process runs this file alone: a schema and a value come from stdin, the faults go to stdout.
+The process runs this file alone: a schema and a value come from stdin, the faults go to stdout. It imports nothing of
+the application, which would take long and need more memory.
 """
 
-import asyncio
 import json
 import resource
 import sys
@@ -12,41 +12,10 @@ from contextlib import suppress
 
 import jsonschema_rs
 
-SECONDS = 5
+SECONDS = 5  # Of the processor.
 MEMORY = 1_500_000_000
 """The most bytes of address space for the process."""
 MOST_FAULTS = 10
-
-
-class BadSchema(Exception):
-    """The schema is not valid, refers to another place, or takes too long."""
-
-
-async def faults_of(schema: object, *values: object) -> list[str]:
-    """Return the faults of a value, each with its place; without a value, only the schema is checked.
-
-    Raises:
-        BadSchema: the schema cannot check anything.
-    """
-    process = await asyncio.create_subprocess_exec(
-        # The process imports nothing of the application: it would take long to start, and need more memory.
-        *(sys.executable, "-P", __file__),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        env={"PYTHONUTF8": "1"},
-    )
-    try:
-        answer, _ = await asyncio.wait_for(process.communicate(json.dumps([schema, *values]).encode()), SECONDS)
-    except TimeoutError:
-        raise BadSchema("it takes too long") from None
-    finally:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
-    if process.returncode:
-        raise BadSchema(answer.decode() or "it cannot be read")
-    return list(json.loads(answer))
 
 
 def faults(schema: object, values: Sequence[object]) -> list[str]:

@@ -4,6 +4,7 @@ In a last step the supervisor's model writes the text as JSON, which is checked 
 """
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,12 +13,13 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from agents.errors import ModelUnavailable
 from agents.events import Event, ModelEnd
 from agents.models.reply import Listener, reply
+from agents.sources.child_process import output_of
 from agents.state import SUPERVISOR
 from agents.state.speaker_state import Json
 from agents.toolkit.schema import Translation
 from app.assistant import Assistant
 from app.doors.http.exchange import HttpRefusal, unsupported
-from app.plugins.openai_api.schema_check import BadSchema, faults_of
+from app.plugins.openai_api import schema_check
 from prompts import sentence
 
 FIELD = "response_format"
@@ -29,6 +31,10 @@ WRITE = "write_answer"
 ANYTHING: Json = {"type": "object", "additionalProperties": {}}
 Written = tuple[str, Sequence[ModelEnd]]
 """An answer as JSON, with the end events of its model calls."""
+
+
+class BadSchema(Exception):
+    """The schema is not valid, refers to another place, or takes too long."""
 
 
 @dataclass(frozen=True)
@@ -100,3 +106,19 @@ async def answer_form(field: object, assistant: Assistant) -> AnswerForm | None:
     if translation.fault:
         raise unsupported("The schema is not that of an object.", FIELD)
     return AnswerForm(wanted, translation)
+
+
+async def faults_of(schema: object, *values: object) -> list[str]:
+    """Return the faults of a value, each with its place; without a value, only the schema is checked.
+
+    Raises:
+        BadSchema: the schema cannot check anything.
+    """
+    command, body = (sys.executable, "-P", schema_check.__file__), json.dumps([schema, *values]).encode()
+    try:
+        status, answer = await output_of(*command, body=body, seconds=schema_check.SECONDS)
+    except TimeoutError:
+        raise BadSchema("it takes too long") from None
+    if status:
+        raise BadSchema(answer.decode() or "it cannot be read")
+    return list(json.loads(answer))

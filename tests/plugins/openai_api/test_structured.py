@@ -83,3 +83,16 @@ async def test_what_is_no_schema(client: httpx.AsyncClient, schema: object) -> N
     for wrong in (form, {"type": "grammar"}, {}, "json"):
         answer = await client.post("/v1/chat/completions", json=asking(wrong))
         assert (answer.status_code, answer.json()["error"]["param"]) == (400, "response_format")
+
+
+@pytest.mark.slow
+async def test_a_schema_that_takes_long(client: httpx.AsyncClient, script: Script) -> None:
+    """The processor's time of a check is bounded, so a busy machine refuses no other schema."""
+    parts = {f"part{place}": {"allOf": [{"$ref": f"#/$defs/part{place + 1}"}] * 2} for place in range(40)}
+    schema = {"type": "object", "$ref": "#/$defs/part0", "$defs": {**parts, "part40": {"type": "object"}}}
+    script.add(supervisor=["Hello.", Call(WRITE, {})])
+    answer = await client.post(
+        "/v1/chat/completions", json=asking({"type": "json_schema", "json_schema": {"schema": schema}})
+    )
+    assert answer.status_code == 400
+    assert "it takes too long" in answer.json()["error"]["message"]

@@ -12,12 +12,12 @@ from pydantic import AfterValidator, BaseModel, Field, field_validator, model_va
 
 from agents.sources.web.ssrf import policy_of
 from app.plugins.remote_tools.secret import Env
-from app.plugins.remote_tools.tool_spec import FIXED_HEADERS, HttpParameter, Result, ToolSpec, Trusted
+from app.plugins.remote_tools.tool_spec import FIXED_HEADERS, HEADER_NAME, HttpParameter, Result, ToolSpec, Trusted
 from app.yaml_file import ByLanguage, FilePart, ToolName
 
 RESERVED = {"runtime", "config", "callbacks", "run_manager", "self", *dir(BaseModel)}
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
-HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]
+HeaderName = Annotated[str, Field(pattern=HEADER_NAME)]
 HeaderText = Annotated[str, Field(pattern=r"^[ -~]*$")]
 SET_BY_US = ("Accept", "Content-Type", "Idempotency-Key")
 RETRIES = 2

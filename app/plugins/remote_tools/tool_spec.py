@@ -3,6 +3,7 @@
 JMESPath reads an answer, and templates with plain `{name}`s show it.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -23,6 +24,7 @@ from app.yaml_file import NO_EXAMPLES, NO_TEXTS, ByLanguage, Examples, FilePart,
 Trusted = Literal["user", "device", "lang", "thread"]  # The values of the turn that no model sees or sets.
 PlainType = Literal["string", "integer", "number", "boolean"]
 PLAIN: Mapping[str, type] = {"string": str, "integer": int, "number": float, "boolean": bool}
+HEADER_NAME = r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"
 FIXED_HEADERS = {"host", "content-length", "transfer-encoding", "connection", "upgrade", "accept-encoding"}
 """Headers that decide on the host of a request or its reading."""
 
@@ -86,7 +88,8 @@ class HttpParameter(ParameterSpec):
             raise ValueError("what stands in the path is required")
         if self.slashes and self.in_ != "path":
             raise ValueError("`slashes` are for what stands in the path")
-        if self.in_ == "header" and (not self.name or self.name.lower() in FIXED_HEADERS):
+        is_name = re.fullmatch(HEADER_NAME, self.name) and self.name.lower() not in FIXED_HEADERS
+        if self.in_ == "header" and not is_name:
             raise ValueError("needs the `name` of a header that may be set")
         return self
 

@@ -109,6 +109,10 @@ FAULTS: dict[str, tuple[Break, str]] = {
         lambda b: tool(b, "find_orders")["parameters"].update(w={"in": "header", "name": "Host"}),
         "tools.find_orders.parameters.w: needs the `name` of a header that may be set",
     ),
+    "a header that nobody can send": (
+        lambda b: tool(b, "find_orders")["parameters"].update(w={"in": "header", "name": "X Shop"}),
+        "tools.find_orders.parameters.w: needs the `name` of a header that may be set",
+    ),
     "a reserved word": (
         lambda b: tool(b, "find_orders")["parameters"].update(runtime={"in": "query"}),
         "tools.find_orders.parameters: cannot be called 'runtime'",

@@ -15,6 +15,7 @@ from agents.events.views import KINDS
 from agents.field_types import wrong_default
 from agents.language.identifiers import Schema, shown
 from agents.state.speaker_state import Json
+from agents.toolkit.context import Runtime
 from agents.toolkit.descriptions import (
     LONGEST_DESCRIPTION,
     ORIGINAL,
@@ -260,7 +261,7 @@ def _of_parameters(tool: BaseTool) -> Iterator[str]:
         schema = properties.get(name, {"type": "none of the model's"})
         if parameter.annotation is Parameter.empty and schema.keys() <= {"title", "default"}:
             yield f"its parameter {name!r} has no type"
-        elif name == "runtime" and name in properties:
+        elif name == "runtime" and name in properties and parameter.annotation != Runtime:
             yield "its parameter 'runtime' gets what agents.toolkit calls Runtime: give it that type, or another name"
 
 

@@ -157,6 +157,10 @@ def of_forms(speakers: Speakers, lang: str) -> Iterator[str]:
         if tool_form := traits_of(tool).form:
             place = next(iter(files(FALLBACK, f"**/forms/{tool.name}.toml")), Path(f"forms/{tool.name}.toml"))
             yield from _of_form(place.as_posix(), tool.name, tool_form, lang)
+
+
+def unowned(speakers: Speakers, lang: str) -> Iterator[str]:
+    """Yield a team's texts for forms that nothing has; they may be left from a form that was taken away."""
     owners = {*_forms(speakers), *(tool.name for speaker in speakers for tool in speaker.tools if traits_of(tool).form)}
     for path, _ in _of_teams(lang):
         owner = path.stem if path.parent.name == "forms" else path.parent.name if path.name == "form.toml" else ""

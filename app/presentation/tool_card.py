@@ -33,7 +33,7 @@ from agents.toolkit.tool_code import misfit_of
 from agents.toolkit.tool_search import FINDING, tools_of
 from agents.toolkit.traits import Traits, traits_of
 from app.extensions import plugins
-from app.presentation.text_files import misfits, of_forms, paths, unasked, unread, unreadable
+from app.presentation.text_files import misfits, of_forms, paths, unasked, unowned, unread, unreadable
 from app.presentation.texts import say
 from prompts import FALLBACK, PromptError, card, card_file, carded, files, home_of, lacking, named, prompt, read_text
 
@@ -325,6 +325,7 @@ def _few(names: Sequence[str]) -> str:
 def _missing(speakers: Speakers, lang: str) -> Iterator[str]:
     yield from _untranslated(lang)
     yield from unread(lang)
+    yield from unowned(speakers, lang)
     has_cards = bool(carded(lang))
     for name, dialog in _with_files(speakers).items():
         if not files(lang, f"{name}/prompt.md"):

@@ -12,7 +12,7 @@ import prompts
 from agents.toolkit.speaker import Speaker, Speakers
 from app.cli import command_line
 from app.extensions import Extensions, use
-from app.presentation.text_files import misfits, of_forms, unread
+from app.presentation.text_files import misfits, unowned, unread
 from tests.support.places import ROOT
 from tests.support.warm_python import run_python
 
@@ -238,7 +238,7 @@ def test_an_entry_that_nothing_reads_is_told(own: Path, file: str, text: str, li
     lang = file.partition("/")[0]
     try:
         use(Extensions(_env_file=None, extensions=(own,), shipped_dialogs="none"))
-        lines = [*misfits(lang), *unread(lang), *of_forms(Speakers(Speaker(name="supervisor")), lang)]
+        lines = [*misfits(lang), *unread(lang), *unowned(Speakers(Speaker(name="supervisor")), lang)]
     finally:
         use(Extensions(_env_file=None))
     assert [told.startswith(f"own/prompts/{lang}/{line}") for told in lines] == [True] * bool(line)

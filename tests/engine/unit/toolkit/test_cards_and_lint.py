@@ -311,7 +311,7 @@ WRONG: dict[str, tuple[BaseTool, Traits, str]] = {
     "leave_it": (
         nothing_left,
         Traits(),
-        "has a wrong default of 'which': Input should be a valid integer, found 'one'",
+        "has a wrong default of 'which': Input should be a valid integer",
     ),
 }
 

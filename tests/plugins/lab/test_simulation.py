@@ -13,7 +13,7 @@ from app.settings import Settings
 from app.yaml_file import validated
 from prompts import languages
 
-pytestmark = pytest.mark.needs("planner")
+pytestmark = pytest.mark.needs("planner", "standin")
 LISTER = SimulatedUser(
     wishes=(
         UserWish(

@@ -296,7 +296,7 @@ async def test_in_a_group(chat: Chat) -> None:
         await assistant.services.get(Seats).hand_back("telegram--100", CLEO, "Ann is kind")
     chat.expects(supervisor=["Yes, Bob.", "Yes, Ann."])
     await chat.says("and now?", user="bob", **group)
-    assert "are you real?" in chat.script.asked[-1].messages[-1].text
+    assert chat.script.asked[-1].messages[-1].text.startswith("are you real?")
     await chat.says("and now?", user="ann", **group)
     assert "I am." in chat.script.asked[-1].messages[-1].text
     async with chat.assistant() as assistant:

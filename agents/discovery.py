@@ -43,7 +43,7 @@ def load_each(
         raise ContractError(f"{place}/{bare} is never read, since it has no __init__.py: write one")
     for name in sorted({module.name for module in pkgutil.iter_modules(folders)}.difference(off)):
         if not name.isidentifier():
-            raise ContractError(f"{place}/{name}.py: {name!r} is no name: write letters, digits and _")
+            raise ContractError(f"{place}/{name}.py: {name!r} is not a name: write letters, digits and _")
         value = getattr(load(f"{package}.{name}"), variable, None)
         if not isinstance(value, kind):
             expected = f"`{variable} = {kind.__name__}(...)`"
@@ -66,7 +66,7 @@ def _hidden(folder: str) -> str:
 
 
 def _bare(folder: str) -> str:
-    """Return the name of a folder with modules in it that is no package; empty without one."""
+    """Return the name of a folder with modules that is not a package; empty without one."""
     modules = sorted(path.parent for path in Path(folder).glob("[!_.]*/*.py"))
     return next((module.name for module in modules if not (module / "__init__.py").is_file()), "")
 

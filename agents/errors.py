@@ -66,7 +66,7 @@ class Undeleted(DialogSupervisorError):
 
 
 class BrokenState(DialogSupervisorError):
-    """A thread's stored state cannot be read, or is no state."""
+    """A thread's stored state cannot be read, or is not a state."""
 
     def __init__(self, thread: str) -> None:
         super().__init__(f"thread {thread!r}: its stored state cannot be read")

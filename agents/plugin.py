@@ -91,7 +91,7 @@ class Plugin:
     services: Callable[[Services], AbstractAsyncContextManager[Sequence[object]]] | None = None
     """Opens its own services, from those that exist, such as `Memory` and the settings."""
     tools: Sequence[BaseTool] | Callable[[Any], Sequence[BaseTool]] = ()
-    """Tools of every speaker that is no agent graph, or a function of its settings that returns them."""
+    """Tools of every speaker that is not an agent graph, or a function of its settings that returns them."""
     served_tools: Callable[[Any], OpenTools | None] | None = None
     """Returns the opener of tools on servers, from its settings; None if they name no server."""
     dialogs: Callable[[Any, Speakers, Collection[str]], Mapping[str, "Plugin"]] | None = None

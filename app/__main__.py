@@ -7,7 +7,7 @@ from agents.errors import ContractError
 
 try:
     # Imports take a second or more. They make no garbage, and a search for it would take a quarter of a start; the
-    # command line enables it again. Ctrl-C in this time is no accident, so it shows no stack trace.
+    # command line enables it again. Ctrl-C in this time is meant, so it shows no stack trace.
     gc.disable()
     from app.cli.command_line import main
 except KeyboardInterrupt:

@@ -220,7 +220,7 @@ def read_settings() -> Settings:
 
 def use_extensions() -> None:
     """Add the folders of EXTENSIONS, and switch shipped dialogs off. Raises ConfigError if a setting is wrong."""
-    # A line that is no entry is told before a library leaves it out.
+    # A library would leave out a line that is not an entry: an error names it before.
     _in_file()
     use(read(Extensions))
 
@@ -246,7 +246,7 @@ def misspelt(kinds: Iterable[type[BaseSettings]]) -> list[str]:
     """Return a warning for each name in `.env` that resembles the name of a setting of these kinds."""
     names = {name.upper() for kind in kinds for name in kind.model_fields}
     nearest = {name: get_close_matches(name, names, 1, ALIKE) for name in _in_file().keys() - names}
-    return [f"{_env_file()}: {name} is no setting; {near[0]} is" for name, near in sorted(nearest.items()) if near]
+    return [f"{_env_file()}: {name} is not a setting; {near[0]} is" for name, near in sorted(nearest.items()) if near]
 
 
 def ignored(kinds: Iterable[type[BaseSettings]]) -> list[str]:
@@ -254,7 +254,7 @@ def ignored(kinds: Iterable[type[BaseSettings]]) -> list[str]:
     there_are = {name.upper() for kind in kinds for name in kind.model_fields}
     alike = {name: filter(partial(_is_alike, name), there_are) for name in sorted(_in_file().keys() - there_are)}
     nearest = {name: " or ".join(get_close_matches(name, names, 2, 0)) for name, names in alike.items()}
-    return [f"{_env_file()}: {name} is no setting; do you mean {near}?" for name, near in nearest.items() if near]
+    return [f"{_env_file()}: {name} is not a setting; do you mean {near}?" for name, near in nearest.items() if near]
 
 
 def _is_alike(name: str, setting: str) -> bool:

@@ -119,7 +119,7 @@ def _told(error: ErrorDetails, lang: str) -> str:
 
 
 class BrokenYaml(UsageError):
-    """A text is no YAML, too deep, or has forbidden aliases; `key` names the sentence for the fault."""
+    """A text is not YAML, too deep, or has forbidden aliases; `key` names the sentence for the fault."""
 
     def __init__(self, key: str, message: str = "", **facts: object) -> None:
         self._told = partial(sentence, "form_errors", f"yaml.{key}", **facts)

@@ -47,7 +47,7 @@ async def our_application(url: str, model: str, workers: int, people: int) -> As
             await stack.enter_async_context(command("app", "worker", settings=of_workers)) for _ in range(workers)
         ]
         say = way_into(assistant)
-        # The first start of an installation trains them; that is no part of a turn.
+        # The first start of an installation trains them; that does not belong to a turn.
         await train(assistant.speakers, direct=settings.direct_switch)
         # After so many answered threads every worker has started.
         await crowd(say, 8 * workers + 1, 2, name="warm")

@@ -71,7 +71,7 @@ class Count:
             subjects = [_subject(refusal.rule, refusal.words) for refusal in outcome.refusals]
             is_repeated = len({*subjects}) < len(subjects) or not known.isdisjoint(subjects) or learnt & {*subjects}
             self.asked_again += len(subjects)
-            # A model's refusal to answer is no provider's refusal of a request.
+            # A model's refusal to answer is not a provider's refusal of a request.
             if outcome.name == "refusal" and not outcome.fault:
                 self.asked_again -= len(subjects)
             elif subjects and (outcome.fault or is_repeated):

@@ -132,7 +132,7 @@ def _misform(form: object) -> str:
     try:
         form()
     except ValidationError as wrong:
-        return f"is no form while nothing is known yet: {wrong.errors()[0]['msg']}"
+        return f"cannot begin empty: {wrong.errors()[0]['msg']}"
     return wrong_default(form)
 
 

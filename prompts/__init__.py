@@ -188,7 +188,7 @@ def card(tool: str, lang: str) -> tuple[str, tuple[str, ...]]:
     example a line behind a dash.
     """
     path = card_file(tool, lang)
-    # A file that is no UTF-8 is reported at start, with all other faults of a card.
+    # A file that is not UTF-8 is reported at start, with all other faults of a card.
     return read_card(path.read_text("utf-8-sig", errors="replace") if path.exists() else "")
 
 
@@ -357,11 +357,11 @@ def read_text(path: Path) -> str:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return the content of a TOML file. Raises PromptError: it is no TOML, or not UTF-8."""
+    """Return the content of a TOML file. Raises PromptError: it is not TOML, or not UTF-8."""
     try:
         return tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as wrong:
-        raise PromptError(f"{named(path)} is no TOML: {wrong}") from None
+        raise PromptError(f"{named(path)} is not TOML: {wrong}") from None
 
 
 def _is_name(lang: str) -> bool:

@@ -147,7 +147,7 @@ def _last_said(history: Sequence[AnyMessage], *, is_whole: bool) -> tuple[str | 
     """Return the last reply of a history, and the messages before it; without a reply the last messages."""
     reply, before = None, list[str]()
     for message in reversed(history):
-        # A notice in between is no reply: the user still answers the question before it.
+        # A notice in between does not count as a reply: the user still answers the question before it.
         is_said = "told" not in notes_of(message) and (is_whole or not isinstance(message, ToolMessage))
         if not is_said or not (words := _words(message)):
             continue

@@ -118,7 +118,7 @@ def is_leave(scene: Scene, *, halts: bool) -> bool:
 
 
 def is_taken_back(switched: Switch, state: State, speakers: Speakers) -> bool:
-    """Tell whether the user takes a switch back; "go on" alone is no complaint if no dialog was left."""
+    """Tell whether the user takes a switch back; "go on" alone takes nothing back if no dialog was left."""
     if takes_back(state) and _has_just_written(state):
         # "Undo" means the write, and the message that caused it is wished for no more.
         return False

@@ -126,7 +126,7 @@ def name_rule(schema: Schema, root: Schema) -> Schema:
 
 
 def resolved(schema: object, root: Schema) -> Schema:
-    """Return a schema with the schema that its reference within the root names; `true` and `false` are no rules."""
+    """Return a schema with the schema that its reference within the root names; `true` and `false` set no rules."""
     if not isinstance(schema, Mapping):
         return {}
     reference = str(schema.get("$ref", ""))
@@ -292,7 +292,7 @@ def _named(numbers: Mapping[str, str]) -> list[str]:
 
 
 def _alone(identifiers: Iterable[str]) -> re.Pattern[str]:
-    """Return the pattern of identifiers that are no part of a word, of a date or of a number."""
+    """Return the pattern of identifiers outside of words, dates and numbers."""
     either = "|".join(re.escape(identifier) for identifier in sorted(identifiers, key=len, reverse=True))
     return re.compile(rf"(?<![\w-])(?:{either})(?![\w-]|[.,:/]\d)")
 

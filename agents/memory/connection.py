@@ -261,7 +261,7 @@ async def connect(
 ) -> AsyncIterator[Connection]:
     """Open the SQLite file `database`, and close it at the end. With "NORMAL" a power cut may lose the last commits.
 
-    Raises DatabaseError when the file cannot be opened or is no database.
+    Raises DatabaseError when the file cannot be opened or is not a database.
     """
     try:
         # No transaction begins by itself; a statement outside of one is committed at once.

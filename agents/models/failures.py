@@ -36,7 +36,7 @@ KEY = re.compile(r"\bsk-\S+|\S*\*{3}\S*|\b(?=[\w-]*\d)(?=[\w-]*[^\W\d])[\w-]{20,
 LISTED = re.compile(r"[{\\]|\[(?!(?:\d+|'[\w.]+')(?:, ?(?:\d+|'[\w.]+'))*\])")
 """The place where a sentence may begin to repeat the request; lists of numbers and of names do not."""
 OURS = frozenset(("agents", "app", "dialogs", "observers", "prompts", "tests", "langchain", "langgraph", "pydantic"))
-"""Packages that are no client of a provider: their exceptions are not a provider's."""
+"""Packages whose exceptions do not come from a provider."""
 WORD = re.compile(r"\w+")
 FIRST_FAULT = 400
 """The first status of a request without an answer."""

@@ -176,7 +176,7 @@ def _of_one_reply(choices: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str,
 def _piece(name: bytes, data: bytes) -> Mapping[str, Any]:
     """Return a piece of a reply; under "error" a server's words in place of one, in any form.
 
-    An empty piece and one without words are no errors: some servers send signs of life. A text that is no JSON stands
+    An empty piece and one without words are not errors: some servers send signs of life. A text that is not JSON stands
     under `ODD`; it is one if the reply comes to no end.
     """
     is_error = b"error" in name
@@ -259,7 +259,7 @@ def _call(call: Mapping[str, Any]) -> ToolCallChunk:
 
 
 def _usage(usage: Mapping[str, Any]) -> UsageMetadata:
-    """Return the usage of a reply; DeepSeek has its own field for cached tokens. A value that is no number counts 0."""
+    """Return the usage of a reply; DeepSeek has its own field for cached tokens. A value of another type counts 0."""
     details = usage.get("prompt_tokens_details")
     cached = _count(details.get("cached_tokens") if isinstance(details, dict) else 0)
     cached = cached or _count(usage.get("prompt_cache_hit_tokens"))

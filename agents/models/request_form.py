@@ -35,7 +35,7 @@ SWITCHES: Mapping[str, str] = {"stream": "is_streamed", "stream_options": "strea
 KEPT = re.compile(
     r"^(model|model_name|output_version)$|api_key|api_base|base_url|timeout|retries|client|profile|stream"
 )
-"""Fields of LangChain's classes that are no part of a request."""
+"""Fields of LangChain's classes, not of a request."""
 THINKING = re.compile(r"(?a:\b((?:reasoning|thinking|thought)_(?:content|text|details|blocks?))\b)")
 """Names of fields of thinking. In any language, a name that a request did not have is a field that it lacks."""
 TRIED_FOR = 5.0

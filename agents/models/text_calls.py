@@ -21,7 +21,7 @@ TextCall = tuple[str, Mapping[str, object]]
 MOST_CALLED, MOST_BRACKETS, DEEPEST = 20_000, 500, 4
 """Limits of a text that may be a call: its characters, its brackets, and the levels of JSON behind a bracket."""
 MOST_ENDS, FEW_WORDS = 50, 8
-"""Closing brackets to try as the end of a value that is no JSON; words of a text that is only the name of a tool."""
+"""Closing brackets to try as the end of a value that is not JSON; words of a text that is only the name of a tool."""
 OFFERS = 64
 """Sets of tool names whose forms are remembered; clients bring tools of their own."""
 NAME = re.compile(r"[\w-]+")
@@ -33,7 +33,7 @@ _DECODER = json.JSONDecoder()
 
 @cache
 def forms() -> Mapping[str, Any]:
-    """Return the table of forms in models' texts that are no words to the user."""
+    """Return the table of forms in models' texts that are not meant for the user."""
     return tomllib.loads(Path(__file__).with_name("forms.toml").read_text("utf-8"))
 
 
@@ -139,7 +139,7 @@ class Offer:
 def value_at(text: str, start: int = 0) -> tuple[object, int] | None:
     """Return the value of JSON at a place of a text, and the place of its end; None if it is not whole.
 
-    An object that is no JSON, as of Gemma and of Python, is read as YAML; its values are texts.
+    An object that is not JSON, as of Gemma and of Python, is read as YAML; its values are texts.
     """
     try:
         return _DECODER.raw_decode(text, start)

@@ -156,7 +156,7 @@ class VerdictNode:
         change.put(listener=dialog.name)
         if verdict.also and not dialog.is_supervisor:
             text = (state["heard"]["text"] or "")[:LONGEST_BRIEF]
-            # A name that is no dialog's is a tool of the supervisor.
+            # A name without a dialog is a tool of the supervisor.
             part: Wish = {"dialog": SUPERVISOR, "brief": verdict.also}
             if verdict.also in self.speakers.dialogs:
                 part = {"dialog": verdict.also, "brief": text}

@@ -183,10 +183,10 @@ class Router:
         return bool(trial.update.get("shortcut"))
 
     def _leaves_question(self, state: State) -> bool:
-        """Tell whether a message plainly asks for another dialog, and so is no answer to the open question.
+        """Tell whether a message plainly asks for another dialog, and so does not answer the open question.
 
         The gate has to agree, as within a dialog: "plan my week" may well be filled in. A message that an unspared
-        observer has to see is no answer either: as an answer only a tool would hear it.
+        observer has to see does not answer it either: only a tool would hear the answer.
         """
         entry, pending = self.speakers.by_tool(state.get("shortcut") or ""), state["pending"][0]
         if self._unspared(state, pending["speaker"], {name: test for name, test in self.watchers.items() if test}):
@@ -201,10 +201,10 @@ class Router:
         if heard["text"] is None:
             change.put(listener=holder_of(change.state))
             return
-        # A message that somebody else wrote is no word of the user's.
+        # A message that somebody else wrote is not the user's word.
         change.put(foreign=is_foreign(heard), declined=[], allowed=[], spoke=change.state["turn"])
         if not is_own(heard):
-            # It is no order, no undo and no answer: only a model reads it.
+            # It does not order, undo or answer anything: only a model reads it.
             change.decide("foreign", "stay", because("foreign"))
             self._leave_to_model(change)
         elif not forgetting.handle_deletion(change, self.speakers) and not self._take_back(change):

@@ -74,7 +74,7 @@ class ShortcutNode:
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
         """Run the tool; return the request and the answer, for the history of the speaker that leads.
 
-        A failure, data or a question is no answer for a user: it is left to that speaker's model.
+        A failure, data or a question does not answer a user: it is left to that speaker's model.
         """
         name, holder = state["shortcut"] or "", holder_of(state)
         call = ToolCall(name=name, args={}, id=f"shortcut-{state['heard']['id']}", type="tool_call")

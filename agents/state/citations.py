@@ -17,7 +17,7 @@ _FORGED = re.compile(r"\[(?=\s*sources?\s*=)", re.IGNORECASE)
 _BEGINNINGS = ("[source=", "[sources=")
 _INNER = frozenset("0123456789,[]")
 LONGEST_MARK = 100
-"""Characters of a mark; a longer text is no mark."""
+"""Characters of a mark; a longer text is not a mark."""
 
 
 class CitedSource(TypedDict):

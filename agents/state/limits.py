@@ -1,4 +1,4 @@
-"""Limits for a user, a message, a turn and a reply; 0 turns an hour is no limit. The operator may set most of them."""
+"""Limits for a user, a message, a turn and a reply; 0 turns an hour means no limit. The operator may set most."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ class Limits:
     turn_calls: int = 18
     """Calls of models in a turn: those of speakers, observers and their helpers."""
     turn_tokens: int = 500_000
-    """Tokens that models may read and write in a turn, as their providers count them; 0 is no limit."""
+    """Tokens that models may read and write in a turn, as their providers count them; 0 means no limit."""
     same_calls: int = 3
     """How often a call with the same arguments runs in a turn, if its answer may differ the next time."""
     field_length: int = 1_000

@@ -18,7 +18,7 @@ FORWARDED = "forwarded"
 RESULT = "result"
 """The source of a message with which a client brings the results of its own tools."""
 ASIDE = "aside"
-"""The source of a message with which the user leaves a tool's question: it is no answer to that."""
+"""The source of a message with which the user leaves a tool's question without an answer."""
 OF_USER = ("message", ASR, ASIDE, "choice", "page", "command")
 """The sources of messages that are the user's own doing. Any other message is read, and does nothing."""
 

@@ -37,7 +37,7 @@ from prompts import files as prompt_files
 LONGEST_VALUE, LONGEST_QUESTION = 600, 2_000
 """Characters of an argument, and of a whole question; a cut one gives the number of characters that are left out."""
 RUN, SHORTEST_TAKEN = 4, 3
-"""Words in a row that are no coincidence; the fewest letters of a text that counts as taken from another."""
+"""Words in a row that cannot be chance; the fewest letters of a text that counts as taken from another."""
 ADDRESS = re.compile(r"\w[@./:]\w")
 MOST_SHOWN = 20
 """Entries of a list that the user sees."""

@@ -176,7 +176,7 @@ def in_json(plain: object) -> str:
 
 
 def jsonable(object: object) -> object:
-    """Return an object as JSON has it: a date as text, a model as an object, "NaN" for a float that is no number.
+    """Return an object as JSON has it: a date as text, a model as an object, "NaN" for a float that is not a number.
 
     Raises ValueError if it has no JSON form.
     """

@@ -70,7 +70,7 @@ class Translation:
         self.untold: list[str] = []
         """The rules that a model does not see, each with its place."""
         united, self.words = self._united(self._root, SchemaPlace())
-        self.fault = "" if kinds_of(united) in (["object"], []) else "its parameters are no object"
+        self.fault = "" if kinds_of(united) in (["object"], []) else "its parameters are not an object"
         """The reason why no model can call the tool; empty if models can."""
         self.original: Schema = {**united, "type": "object"}
         """The parameters themselves, as one object."""
@@ -308,7 +308,7 @@ def _members(node: Schema) -> Json:
 
 
 def _choice(node: Schema, values: Sequence[object]) -> SchemaPart:
-    """Return a choice of texts; a value that is no text, or an empty one, is written as JSON."""
+    """Return a choice of texts; an empty one, or a value of another type, is written as JSON."""
     texts: dict[str, object] = {value: value for value in values if isinstance(value, str) and value}
     for value in values:
         if not isinstance(value, str) or not value:

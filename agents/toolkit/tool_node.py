@@ -286,7 +286,7 @@ async def write_once(request: ToolCallRequest, handler: Execute) -> ToolReply:
 
 
 async def containment(request: ToolCallRequest, handler: Execute) -> ToolReply:
-    """Let a tool or a hook raise nothing that is no exception, such as `SystemExit`."""
+    """Let a tool or a hook raise exceptions only, and not `SystemExit`."""
     with contained():
         return await handler(request)
 

@@ -75,7 +75,7 @@ async def _check_state(call: RunningCall, args: Json) -> None:
 async def _note(call: RunningCall, args: Json, outcome: CallOutcome, key: str = "") -> None:
     """Enter a write that was done in the undo log, unless the tool does it itself; `key` is that of the ledger.
 
-    An undo is no write that could be taken back.
+    Nobody can take an undo back.
     """
     undo = call.context.undo
     if undo is None or call.traits.items or not outcome.is_done or "undoing" in outcome.update:

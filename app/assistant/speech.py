@@ -29,7 +29,7 @@ class SpeechReader(ABC):
         """Return the text of a recording; `lang` is the language to expect.
 
         Raises:
-            NotHeard: the server does not answer, the data is no recording or too large, or nobody speaks in it.
+            NotHeard: the server does not answer, the data is not a recording or too large, or nobody speaks in it.
         """
 
 

@@ -160,7 +160,7 @@ async def import_(file: Exported, *, thread: Name = None) -> CommandResult:
     """Store a thread that `export --format json` has printed; its next message goes on from the transcript.
 
     Raises:
-        UsageError: the file cannot be read, is no such export, or there is such a thread already.
+        UsageError: the file cannot be read, is not such an export, or there is such a thread already.
     """
     lang = (settings := read_settings()).app_lang
     try:

@@ -272,7 +272,7 @@ def unanswered(speakers: Speakers, plug_ins: Mapping[str, Plugin]) -> list[str]:
 def equipped(speakers: Speakers, plug_ins: Mapping[str, Plugin], watching: Collection[str]) -> Speakers:
     """Return the speakers with the tools and the observers of plug-ins; an agent graph has its own tools.
 
-    Raises ContractError: a plug-in brings what is no tool, or names an observer that there is not.
+    Raises ContractError: a plug-in brings another object as a tool, or names an unknown observer.
     """
     tools, names = list[BaseTool](), list[str]()
     for name, plugin in plug_ins.items():

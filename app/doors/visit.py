@@ -100,7 +100,7 @@ class Visit:
         return facts
 
     async def answer(self, text: str) -> int | None:
-        """Play the answer to the open question, as far as this visit has seen; None if the text is no answer."""
+        """Play the answer to the open question, as far as this visit has seen; None if the text does not answer it."""
         if self.question is None or not await self.assistant.fits(self.thread, self.owner, text):
             return None
         # Another process may have answered meanwhile, and the next question may look the same.

@@ -32,7 +32,7 @@ def read_env(path: Path) -> dict[str, str]:
     A file that is not there has none.
 
     Raises:
-        ConfigError: a line is no entry, or is not written in UTF-8; it would be left out without a word.
+        ConfigError: a line is not an entry, or is not written in UTF-8; it would be left out silently.
     """
     try:
         entries = [*parse_stream(io.StringIO(path.read_text("utf-8-sig") if path.is_file() else ""))]

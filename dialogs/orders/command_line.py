@@ -51,10 +51,10 @@ async def match(context: typer.Context, user_id: Name, customer: Name, *, device
 
 @command_line.command()
 async def unmatch(context: typer.Context, user_id: Name) -> CommandResult:
-    """Say that a user is no customer.
+    """Say that a user has no customer.
 
     Raises:
-        UsageError: the user is no customer.
+        UsageError: the user is not a customer.
     """
     async with services_of(context) as services:
         if not await services.get(Shop).unmatch(user_id):

@@ -89,7 +89,7 @@ class ShopRecords:
     db: Session
     customer: str | None
     own: str = ""
-    """The user's own customer; empty if the user is no customer."""
+    """The user's own customer; empty if the user is not a customer."""
     _read: dict[tuple[Kind, str], tuple[Record, str]] = field(default_factory=dict)
     """The read records, each with its JSON in the database."""
 
@@ -272,7 +272,7 @@ def read_records(path: Path) -> Database:
     except ValidationError as wrong:
         first = wrong.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the file"
-        raise UsageError(f"{path} is no shop: {place}: {first['msg']}") from None
+        raise UsageError(f"{path} is not a shop: {place}: {first['msg']}") from None
     records = json.loads(source)
     return {"products": records["products"], "users": records["users"], "orders": records["orders"]}
 

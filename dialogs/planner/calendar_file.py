@@ -74,7 +74,7 @@ def entries(source: bytes, zone: ZoneInfo, now: datetime) -> list[CalendarEntry]
     """Return the entries of a calendar file; times without a zone are read in `zone`.
 
     Raises:
-        ValueError: this is no calendar, or it is too long.
+        ValueError: this is not a calendar, or it is too long.
     """
     if len(source) > LONGEST_FILE:
         raise ValueError(f"more than {LONGEST_FILE} bytes")

@@ -96,7 +96,7 @@ async def import_calendar(
     """Set a reminder for each event of an iCalendar file.
 
     Raises:
-        UsageError: the file cannot be read, or is no calendar.
+        UsageError: the file cannot be read, or is not a calendar.
     """
     lang, user = lang or installation_of(context).lang, user or thread
     try:

@@ -28,7 +28,7 @@ AGES = {
 }
 """The least age of a viewer, by the marks of American and British boards."""
 OLDEST_LIMIT = 21
-"""The highest age limit in years; a larger number is no age."""
+"""The highest age limit in years; a larger number is not an age."""
 _WORDS = re.compile(r"[\s:]+")
 _NUMBER = re.compile(r"(?<!\d)\d{1,2}(?!\d)")
 

@@ -44,7 +44,7 @@ class PlayerSettings(BaseSettings):
 
     @model_validator(mode="after")
     def _usable(self) -> "PlayerSettings":
-        # A silent Kodi is no fault: it may start to answer later.
+        # A silent Kodi is not a fault: it may start to answer later.
         if self.media_folder and self.kodi_url:
             raise ValueError("MEDIA_FOLDER, KODI_URL: set one of them; the other player would never be used")
         if self.media_folder and not self.media_folder.is_dir():

@@ -338,7 +338,7 @@ def index_folder(index: DocumentIndex, place: Path, url: str, tell: Tell) -> Rep
             else:
                 report.unchanged += 1
         except (Unreadable, OSError, UnicodeError) as fault:
-            # A name that is no text cannot be stored.
+            # A name that is not text cannot be stored.
             report.unreadable.append(f"{name}: {fault}")
     tell(len(files), len(files), "")
     report.removed = index.keep_files(folder, [file.relative_to(root).as_posix() for file in files])

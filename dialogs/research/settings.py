@@ -51,7 +51,7 @@ def _plan(entry: str) -> RetrieverPlan:
     )
     wrong = [word for word in [*plan.sources, *([plan.name] if colon else [])] if not _NAME.fullmatch(word)]
     if wrong:
-        raise ValueError(f"{wrong[0]!r} is no name; write sources as in: documents, web: searxng + ddgs > wikipedia")
+        raise ValueError(f"{wrong[0]!r} is not a name; write sources as in: documents, web: searxng + ddgs > wikipedia")
     return plan
 
 

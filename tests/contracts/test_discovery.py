@@ -101,7 +101,7 @@ def find() -> dict[str, Dialog]:
         (f"{BODY}, version=0", "Dialog.version: Input should be greater than or equal to 1, found 0"),
         (f"{BODY}, formerly=['broken']", "Dialog.formerly names a dialog that there is: broken"),
         (f"{BODY}, form=create_model('Order')", "Dialog.form must be a class of pydantic's BaseModel with fields"),
-        (f"{BODY}, form=Strict", "Dialog.form is no form while nothing is known yet: Assertion failed, both"),
+        (f"{BODY}, form=Strict", "Dialog.form cannot begin empty: Assertion failed, both"),
         (f"{BODY}, remember=True", "Dialog.remember keeps a form: set form=…"),
         (f'{BODY}, version="2"', "Dialog.version: Input should be a valid integer, found '2'"),
         (f'{BODY}, observers=["supervisor", "weather"]', "observers that do not exist: weather"),

@@ -117,7 +117,7 @@ dialog = Dialog(tool="plan_a_trip", description="Used for planning a trip.", for
 }
 FORM = "prompts/en/trip/form.toml"
 MISTAKES = [
-    (FORM, "[city\n", "own/prompts/en/trip/form.toml is no TOML: Expected"),
+    (FORM, "[city\n", "own/prompts/en/trip/form.toml is not TOML: Expected"),
     ("prompts/en/trip/prompt.md", "Gr\xfc\xdfe", "own/prompts/en/trip/prompt.md is not UTF-8"),
     (FORM, TRIP[FORM] + "[town]\n", "own/prompts/en/trip/form.toml: there is no field 'town'; there are: city"),
     (FORM, TRIP[FORM].replace("{city}", "{cty}"), "own/prompts/en/trip/form.toml: an example names {cty}, no field"),
@@ -125,7 +125,7 @@ MISTAKES = [
     ("dialogs/trip.py", TRIP["dialogs/trip.py"].replace("book_trip", "add_todos"), "each have a tool called add_todos"),
     ("prompts/en/supervisor.md", "You are $name.", "own/prompts/en/supervisor.md: nothing fills in $name"),
     ("prompts/ru/texts.toml", 'sorry_internal = "$nobody"\n', "own/prompts/ru/texts.toml: nothing fills in $nobody"),
-    ("dialogs/my-trip.py", TRIP["dialogs/trip.py"], "dialogs/my-trip.py: 'my-trip' is no name"),
+    ("dialogs/my-trip.py", TRIP["dialogs/trip.py"], "dialogs/my-trip.py: 'my-trip' is not a name"),
 ]
 
 

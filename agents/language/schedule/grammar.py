@@ -154,7 +154,7 @@ class TimeWords:
 
     def _key(self, section: str, text: str) -> str:
         if (key := self._find(section, text)) is None:
-            raise ValueError(f"{text!r} is no {section}")
+            raise ValueError(f"{text!r} is not a {section}")
         return key
 
     def _find(self, section: str, text: str) -> str | None:

@@ -173,7 +173,7 @@ class Shortcuts:
 
         None of these words may be among the stems `apart`. A saying ("play it cool") leads nowhere.
         """
-        # "Play Cool Runnings" is no saying: here fillers count.
+        # "Play Cool Runnings" is not a saying: here fillers count.
         if _line(tuple(stems(request, FALLBACK))).startswith(self._sayings) or _BREAK.search(request):
             return None
         line = _line(self._words(self._spelt(request)))

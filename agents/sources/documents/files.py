@@ -26,14 +26,14 @@ def contents(file: Path, largest: int = LARGEST_FILE) -> bytes:
     """Check the kind and the size of a file, and return its bytes.
 
     Raises:
-        Unreadable: it is no ordinary file, too large, or cannot be opened.
+        Unreadable: it is not an ordinary file, too large, or cannot be opened.
     """
     try:
         # This does not wait for the writer of a pipe.
         with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as opened:
             about = os.fstat(opened.fileno())
             if not stat.S_ISREG(about.st_mode):
-                raise Unreadable("it is no ordinary file")
+                raise Unreadable("it is not an ordinary file")
             if about.st_size > largest:
                 raise Unreadable(f"it is larger than {largest // 1_000_000} MB")
             return opened.read(largest)

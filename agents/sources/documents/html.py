@@ -14,7 +14,7 @@ LISTS = ("ul", "ol", "dl", "table")
 INLINE = ["b", "strong", "i", "em", "code", "img"]
 """Tags without Markdown marks in the text: a mark would stand between the words of a query."""
 MOST_LINKS = 0.5  # The greatest share of a list's letters in links; a menu or a list of contents has more.
-_XML = re.compile(r"^\s*<\?xml[^>]*>")  # With this mark the parser warns that XHTML is no HTML.
+_XML = re.compile(r"^\s*<\?xml[^>]*>")  # With this mark the parser warns that XHTML is not HTML.
 
 
 class _Converter(MarkdownConverter):

@@ -20,7 +20,7 @@ class DocumentSection:
 
 
 def markdown_sections(text: str) -> list[DocumentSection]:
-    """Return the sections with a text of their own; a line in fenced code is no heading."""
+    """Return the sections with a text of their own; a line in fenced code is not a heading."""
     sections: list[DocumentSection] = []
     above: dict[int, str] = {}
     anchor, lines, is_code = "", list[str](), False

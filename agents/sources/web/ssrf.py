@@ -37,7 +37,7 @@ def policy_of(url: str, *, internal: bool, redirects: int = 0) -> Policy:
     """Return the policy that allows requests to the service at this address alone.
 
     Raises:
-        ValueError: the address is no plain http or https one, or in a network that is not allowed.
+        ValueError: the address is not a plain http or https one, or its network is not allowed.
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:

@@ -220,7 +220,7 @@ def _form(given: GivenAnswer, form: type[BaseModel]) -> AnswerReading | None:
 
 
 def _bare(pending: Pending, form: type[BaseModel], given: GivenAnswer) -> AnswerReading | None:
-    """Take a few bare words as the first value that is missing, and ask for the others; None if they are no value."""
+    """Take a few bare words as the first value that is missing, and ask for the others; None if they do not fit it."""
     form_fields = open_fields(pending, given.lang)
     asked = [name for name in forms.missing(form, pending["filled"]) if name in form_fields.labels]
     # Optional fields are asked for last.
@@ -267,7 +267,7 @@ def returned(pending: Pending, text: str, source: str) -> str | None:
 
 
 def wanted(back: str) -> list[str]:
-    """Return the parameters whose values a return address asks for. Raises ValueError if it is no address."""
+    """Return the parameters whose values a return address asks for. Raises ValueError if it is not an address."""
     return [name for name, value in _parameters(back) if not value]
 
 

@@ -137,7 +137,7 @@ def stored_fields(form: type[BaseModel] | None) -> Fields:
     for name, info in fields.items():
         given = info.validation_alias
         choices = given.choices if isinstance(given, AliasChoices) else [given]
-        # Paths into nested values are no names that somebody would write.
+        # Nobody would write the path into a nested value as a name.
         aliases |= {alias: name for alias in choices if isinstance(alias, str) and alias not in fields}
     optional = [name for name, info in fields.items() if not info.is_required()]
     return {"fields": [*fields], "optional": optional, "aliases": aliases}

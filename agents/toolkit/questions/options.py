@@ -99,7 +99,7 @@ def _by_words(text: str, options: Sequence[OptionRow], words: Vocabulary) -> int
     """Find "the blue one": the option with every word that matters; of several, the one that begins with them."""
     stems = _content(text, words) - words.stop
     fitting = [place for place, option in enumerate(options) if stems and stems <= _held(option, words)]
-    # "By card" is no gift card.
+    # "By card" does not mean a gift card.
     begun = [place for place in fitting if {*words.stems(options[place]["label"])[: len(stems)]} == stems]
     return _only(fitting if len(fitting) == 1 else begun)
 

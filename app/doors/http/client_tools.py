@@ -34,7 +34,7 @@ def described_tools(
     """Return a client's tools; none for the choice "none". `alone`: the client takes one call at a time.
 
     Raises:
-        HttpRefusal: the tools are too many or too large, two have one name, or one is no function.
+        HttpRefusal: the tools are too many or too large, two have one name, or one is not a function.
     """
     if choice == "none":
         return []

@@ -35,7 +35,7 @@ async def answer_message(
     A repeated answer gets the same id. `meant` is the id of the question; None: the open one.
 
     Raises:
-        HTTPException: no question or another one is open (409), or this is no answer to it (422).
+        HTTPException: no question or another one is open (409), or this does not answer it (422).
     """
     answer = agreed(answer)
     last = await assistant.last_message(thread, owner)
@@ -48,5 +48,5 @@ async def answer_message(
         raise HTTPException(409, f"Another question is open: {question.id}.")
     text = text_of(question, answer)
     if not await assistant.fits(thread, owner, text):
-        raise HTTPException(422, "That is no answer to the open question.")
+        raise HTTPException(422, "That does not answer the open question.")
     return text, f"{id}{MARK}{question.id}"

@@ -240,7 +240,7 @@ async def metrics(request: Request) -> Response:
     return Response(generate_latest(request.app.state.measures), media_type=CONTENT_TYPE_LATEST)
 
 
-UNREAD = "The body cannot be read: it is no UTF-8, is nested too deeply, or has too long a number."
+UNREAD = "The body cannot be read: it is not UTF-8, is nested too deeply, or has too long a number."
 FAULTY = (StarletteHTTPException, RequestValidationError, Busy, DatabaseError, OSError, BrokenState)
 
 

@@ -166,7 +166,7 @@ def exchanges(messages: Sequence[core.Message]) -> list[Exchange]:
 
 
 async def _resumed(entry: core.ResumeEntry, turn: Turn, assistant: Assistant) -> Turn:
-    """Return the turn that answers a question, or leaves it. Raises HTTPException: it is no answer to it."""
+    """Return the turn that answers a question, or leaves it. Raises HTTPException: it does not answer it."""
     if entry.status == "cancelled":
         question = await assistant.question(turn.thread, turn.owner)
         is_left = question is not None and question.id == entry.interrupt_id and question.kind != CONFIRM

@@ -23,7 +23,7 @@ from prompts import FALLBACK, languages, sentence, table
 TEMPLATES = Path(__file__).with_name("templates")
 PHRASES = "first_steps/phrases"
 SUFFIX = ".txt"
-"""The suffix of the files in `templates/`: they are no code of the application."""
+"""The suffix of the files in `templates/`: they are not code of the application."""
 NAME = re.compile(r"[a-z][a-z0-9_]{1,29}")
 LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})?")
 EXAMPLES: Mapping[Kind, str] = {"dialog": "clinic", "observer": "mood", "tool": "find_doctor", "language": "de"}

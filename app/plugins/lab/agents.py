@@ -125,7 +125,7 @@ class Workshop:
 
 
 def discover_unshared() -> Speakers:
-    """Return the supervisor and the dialogs that are no agents of the lab."""
+    """Return the supervisor and the dialogs that are not agents of the lab."""
     speakers = discover()[0]
     dialogs = {name: dialog for name, dialog in speakers.dialogs.items() if not isinstance(dialog, Agent)}
     return replace(speakers, dialogs=dialogs)

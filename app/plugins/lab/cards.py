@@ -35,7 +35,7 @@ class WrongCard(UsageError):
 
 
 def check_card(text: str, allowed: Sequence[str]) -> None:
-    """Check the text of a card. Its examples may have the slots `allowed`. Raises UsageError: the text is no card."""
+    """Check the text of a card. Its examples may have the slots `allowed`. Raises UsageError: it is not a card."""
     if text_faults(text, allowed):
         raise WrongCard(text, allowed)
 
@@ -75,7 +75,7 @@ def effect(
 
     The first time it takes seconds.
 
-    Raises UsageError: there is no such tool, or the text is no card.
+    Raises UsageError: there is no such tool, or the text is not a card.
     """
     owned = owned_tools(speakers)
     if name not in owned:

@@ -72,7 +72,7 @@ def text_of(folder: LabFolder, kind: TextKind, name: str, lang: str) -> str:
 
 
 def check_text(speakers: Speakers, kind: TextKind, name: str, lang: str, text: str) -> None:
-    """Check a new text. Raises UsageError: there is no such card or prompt, or the text is no valid one."""
+    """Check a new text. Raises UsageError: there is no such card or prompt, or the text is not valid."""
     owned = owned_tools(speakers)
     if lang not in languages() or name not in (owned if kind == "card" else editable(speakers)):
         raise LabRefusal("no_text", name=name, lang=lang)

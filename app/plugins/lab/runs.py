@@ -32,9 +32,9 @@ MOST_TIMES, MOST_VARIANTS = 20, 6
 Judge = Literal["checks", "person", "model"]
 Verdict = Literal["good", "bad"]
 JUDGES: Sequence[Judge] = ("checks", "person", "model")
-# A verdict is a word by itself: "no idea" and "yes and no" are no verdicts.
+# A verdict is a word by itself: "no idea" and "yes and no" are not verdicts.
 VERDICT = re.compile(r"\W*(?P<word>yes|no)(?:\s*[^\w\s]+\s*|\s+(?-i:(?![a-zа-яё]))|\s*$)", re.IGNORECASE)
-# Right behind the verdict: a number in the reason is no score.
+# Right behind the verdict: a number in the reason is not a score.
 SCORE = re.compile(r"\W*(?P<points>10|\d(?:[.,]\d)?) ?/ ?10\b\W*")
 COSTS = {"calls": 0, "tokens": 0, "seconds": 1, "price": 4}
 """The costs of plays, each with its number of decimals."""

@@ -22,7 +22,7 @@ AtLeast = Annotated[int, BeforeValidator(lambda number: number or 0), Field(ge=0
 
 
 class ThreadQuery(FilePart):
-    """A search for threads. One turn must meet all conditions on turns at once; an empty field is no condition."""
+    """A search for threads. One turn must meet all conditions on turns at once; an empty field sets no condition."""
 
     words: str = Field(default="", max_length=200)
     """A piece of a message, or of the thread's name."""

@@ -200,7 +200,7 @@ def trace_test(play: Play, day: str = "") -> str:
     replies = play.replies
     for name in (*replies, *play.absent, *play.answers):
         if not name.isidentifier() or keyword.iskeyword(name):
-            raise UsageError(f"the records name {name!r}, which is no name in Python")
+            raise UsageError(f"the records name {name!r}, which is not a name in Python")
     entries = [line if isinstance(line, list) else [line] for lines in replies.values() for line in lines]
     spoken = {type(part) for parts in entries for part in parts}
     imports = ["from agents.errors import ModelUnavailable"] if Unavailable in spoken else []

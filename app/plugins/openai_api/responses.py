@@ -90,7 +90,7 @@ class NewResponse(Sent):
             if item.type not in (*READ, "reasoning"):
                 message = f"The last item may not be of the kind {item.type!r}; these are read: {', '.join(READ)}."
                 raise exchange.unsupported(message, "input")
-        # The thoughts and the own searches of a model that answered before are no part of what was said.
+        # The thoughts and the own searches of a model that answered before were never said to anybody.
         said = [item.message() for item in self.input[self.known[0] :] if item.type in READ]
         asked = {"model": self.model, "messages": said, "user": self.user}
         try:

@@ -67,7 +67,7 @@ class OwnConversation(Conversation):
         return title_of(dialog, self.lang) if dialog else sentence("page", "assistant", self.lang)
 
     async def command(self, text: str, id: str) -> Response | None:
-        """Run a command and return its part of the page; None if the text is no command."""
+        """Run a command and return its part of the page; None if the text is not a command."""
         call = slash_commands.parse(text)
         if call is None:
             return None

@@ -30,7 +30,7 @@ AND classid::bigint << 32 | objid::bigint = %s
 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 AND clock_timestamp() - state_change > %s * interval '1 second'
 """
-# The locks come last: while they are held, late statements of the frozen process are no second writer's.
+# The locks come last: while they are held, nobody writes beside a late statement of the frozen process.
 END_WRITERS = """
 SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity WHERE application_name = %s AND pid <> %s
 """

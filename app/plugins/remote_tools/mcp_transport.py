@@ -34,7 +34,7 @@ LONG, ODD, BROKEN, MISSING = range(-31_004, -31_000)
 PROBLEMS: Mapping[int, tuple[str, str]] = {
     LONG: (f"its answer is longer than {LARGEST_ANSWER} bytes", "answer_long"),
     ODD: ("its answer is packed, or neither JSON nor a stream of events", ""),
-    BROKEN: ("its answer is no message of the protocol", "answer_lost"),
+    BROKEN: ("its answer does not follow the protocol", "answer_lost"),
     MISSING: ("its answer ended too early", "answer_lost"),
 }
 """Problems of answers: the reason for the operator, and the phrase for a model. Their numbers are codes of errors."""
@@ -45,7 +45,7 @@ End = Callable[[int], None]
 @asynccontextmanager
 async def connected(server: ServerSpec, secrets: Mapping[str, str], end: End) -> AsyncIterator[ClientSession]:
     """Connect to a server; `secrets` are its environment, or the headers of every request."""
-    # The library would log a traceback for every line that is no message; a server may write thousands.
+    # The library would log a traceback for every line that is not a message; a server may write thousands.
     logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
 
     async def break_off(problem: int) -> None:
@@ -127,7 +127,7 @@ def with_whole_characters(text: str) -> str:
 
 
 def _problem_of(line: ValidationError) -> int:
-    """Return the problem of a line that is no message; 0 if it was not meant for an answer."""
+    """Return the problem of a line that is not a message; 0 if it was not meant for an answer."""
     for part in (error["input"] for error in line.errors()):
         if isinstance(part, str) and (len(part) > LARGEST_ANSWER or ANSWER.match(part)):
             return LONG if len(part) > LARGEST_ANSWER else BROKEN

@@ -120,7 +120,7 @@ class Pattern:
         # Words on both sides of a time are not one value.
         is_one_text = fit is not None and all(value in text.text for value in slots.values())
         is_fit = WHEN not in slots or values.time_in(slots[WHEN], vocabulary(self.lang)) is not None
-        # "A timer for 5 minutes and one for 10" is no timer for "5 minutes and one".
+        # "A timer for 5 minutes and one for 10" does not ask for "5 minutes and one".
         is_fit = is_fit and not (WHEN in slots and pieces_in(slots.get("text", ""), self.lang))
         # "What is done" names no entry.
         is_fit = is_fit and not any(vocabulary(self.lang).asks(slots.get(it, "").strip("?？")) for it in REFERRING)
@@ -198,7 +198,7 @@ class Match:
         lexicon, pattern = vocabulary(self.pattern.lang), self.pattern
         typed = sum(slot == WHEN or bool(lexicon.choices(pattern.tool, slot)) for slot in self.slots)
         size = sum(len(value) for slot, value in self.slots.items() if slot != WHEN)
-        # "Play Metropolis at 8" is for later: no title of a film.
+        # "Play Metropolis at 8" is for later: it is not the title of a film.
         names = [text for slot, text in self.slots.items() if slot.endswith(("_id", "_ids", "brief"))]
         is_name = not any(values.holds_time(it, lexicon) for it in names)
         by_owner = not pattern.owner, pattern.owner in active, pattern.tool in own
@@ -213,7 +213,7 @@ def pattern(example: str, lang: str, tool: str = "", owner: str = "", *, of_form
     timed = slots == {WHEN, "text"}
     texts = _PART.findall(example.replace(f"{{{WHEN}}}", " ") if timed else example)
     telling = {stem for _, text in texts for stem in lexicon.stems(text)} - lexicon.fillers
-    # One word alone is too little: "my plan: {plan}" is no "plan {plan}".
+    # One word alone is too little: "my plan: {plan}" does not say "plan {plan}".
     is_short = not telling or (bool(slots) and (len(telling) < 2 or not lexicon.spaced or slots == {WHEN}))
     spare = frozenset[str]() if is_short else lexicon.fillers
     words = [(slot, [(it, word) for word in text.split() for it in lexicon.stems(word)]) for slot, text in texts]
@@ -277,7 +277,7 @@ class Phrasebook:
             for last in range(first, len(places)):
                 piece = flat[places[first][0] : places[last][1]]
                 match = self.find(piece, own, active)
-                # "不要再提醒我" is no "no" and an order, though 再 may join two wishes.
+                # "不要再提醒我" is not a "no" with an order, though 再 may join two wishes.
                 is_clause = last == first and not flat[places[last][1] :][:1].isalnum()
                 is_meant = match or (is_clause and lexicon.made_of(piece, *SOCIAL))
                 if is_meant and (rest := wishes_from(last + 1)) is not None:

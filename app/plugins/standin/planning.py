@@ -182,7 +182,7 @@ class Filler:
         return PlannedCall(getter, passed)
 
     def _says_nothing(self, parameter: Parameter, raw: str) -> bool:
-        # A reminder is no to-do, but the word "reminders" may well be searched for.
+        # A reminder is not a to-do, but the word "reminders" may well be searched for.
         kinds = (*OPEN, *IDENTIFIERS, *REFERRING) if self.now.writes(self.tool) else IDENTIFIERS
         is_it = parameter.kind in REFERRING and lists.pointed(self.now, self.tool, {parameter.name: raw})
         return parameter.kind in kinds and not is_it and values.vague(raw, self.now.words)
@@ -296,7 +296,7 @@ def _correct(now: Situation, plan: Plan, said: str, *, is_more: bool = False) ->
         return
     tool, args, kinds = acted[-1].name, acted[-1].args, now.tools[acted[-1].name]
     is_listed, is_time = lists.lister(now, tool) is not None, values.time_in(said, now.words) is not None
-    # "No, at 10" is no title of a film, and "no, 10" may be one.
+    # "No, at 10" cannot be the title of a film, and "no, 10" may be one.
     is_name = not (is_more or (is_time and values.number(said, now.words) is None))
     is_time = is_time and WHEN in args
     fitting = ("time",) if is_time else (*OPEN, *IDENTIFIERS) if is_name else OPEN
@@ -322,7 +322,7 @@ def _correct(now: Situation, plan: Plan, said: str, *, is_more: bool = False) ->
 
 def _may_be_answer(now: Situation, asked: Parameter) -> bool:
     words, said = now.words, now.words.key(now.heard)
-    # "My work experience" and "correct the experience to …" are no values.
+    # "My work experience" and "correct the experience to …" give no value.
     named = {*said} & {stem for entry in now.fields.values() for stem in words.stems(entry["label"])}
     is_of_field = bool(named) and (named >= {*said} - words.stop or said[0] in words.listed("bare", "ending"))
     # What the user took back from another dialog is no answer here.

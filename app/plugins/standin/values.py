@@ -1,4 +1,4 @@
-"""Values from raw words, typed by a tool's schema; and tests of words that are no open value."""
+"""Values from raw words, typed by a tool's schema; and tests for words that cannot be one."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -66,7 +66,7 @@ def anonymous_of(names: ThreadNames, chat: int) -> str:
 
 
 def place_beside(chat: Chat, user: User, names: ThreadNames, message: int = 0) -> TelegramPlace:
-    """Return the place of something that is no message: a reaction, or a change of the bot's membership."""
+    """Return the place of an update without a message: a reaction, or a change of the bot's membership."""
     writer, thread = f"{PREFIX}{user.id}", names.thread(chat.id)
     place = TelegramPlace(chat.id, message, lang=_lang(user), thread=thread, prefix=names.prefix)
     return place if thread == writer else replace(place, user=writer)

@@ -111,7 +111,7 @@ def _of_call(event: ModelEnd) -> Attributes:
         "gen_ai.usage.input_tokens": event.input_tokens,
         "gen_ai.usage.output_tokens": event.output_tokens,
         "gen_ai.usage.cache_read.input_tokens": event.cached_tokens,
-        # A draft that was thrown away is no failure.
+        # A draft that was thrown away did not fail.
         "dialogs.is_used": event.ok,
     }
 

@@ -131,7 +131,7 @@ async def choose_payment_method(
             lambda method, words: wording.is_called(words, labels(method), lang),
             lambda method: wording.method_label(method, lang),
         )
-        # "My card" is no gift card.
+        # "My card" does not mean a gift card.
         first = [it for it in methods_called if words and wording.begins(words, labels(it), lang)]
         return first or methods_called
 

@@ -54,7 +54,7 @@ def _choice_of(reminders: Sequence[Reminder], runtime: Runtime) -> Reminder:
 
 
 async def no_time(when: str, runtime: Runtime) -> Refused:
-    """Return the refusal of words that are no future time: the reason, and the question for a time."""
+    """Return the refusal of words that name no future time: the reason, and the question for a time."""
     lang, now = runtime.state["lang"], present(runtime)
     reason = problem(when, lang, now, await zone_of(runtime))
     at = f" ({worded_instant(reason.at, lang, now)})" if reason.at else ""
@@ -274,7 +274,7 @@ async def _is_for_once(reminder: Reminder, when: str, runtime: Runtime, *, every
     zone, now = await zone_of(runtime), present(runtime)
     for_all = moved(when, lang, now, zone, reminder.moment)
     if for_all is None or for_all.repeat is None or every is False:
-        # The name of a day is no other repetition.
+        # The name of a day does not change the repetition.
         return True
     # A reminder that was set a moment ago is corrected, not put off.
     is_corrected = names_no_day(when, lang) or _is_correction(runtime)
@@ -358,7 +358,7 @@ def _recent_ids(runtime: Runtime) -> set[str | None]:
 
 
 async def _moved(reminder: Reminder, when: str, runtime: Runtime) -> Moment:
-    """Return the new time of a changed reminder. Raises Refused: it is no future time."""
+    """Return the new time of a changed reminder. Raises Refused: it is not in the future."""
     lang, now, zone = listening(when, runtime.state["lang"]), present(runtime), await zone_of(runtime)
     calls = reversed(_recent_calls(runtime))
     set_by = next((call for call in calls if call["name"] in SETTING and call["args"]), None)

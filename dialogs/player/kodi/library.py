@@ -73,7 +73,7 @@ class KodiRpc:
         except FetchError as fault:
             raise self.unreachable(str(fault)) from fault
         except ValidationError:
-            raise self.unreachable("its answer is no JSON-RPC 2.0") from None
+            raise self.unreachable("its answer is not JSON-RPC 2.0") from None
         if response.error is None:
             return response.result
         if response.error.code == METHOD_NOT_FOUND or refused == "unreachable":
@@ -268,7 +268,7 @@ def read(entry: object, kind: type[Read]) -> Read | None:
     try:
         return kind.model_validate(entry)
     except ValidationError as fault:
-        LOG.warning("Kodi returned a row that is no %s (%s faults)", kind.__name__, fault.error_count())
+        LOG.warning("Kodi returned a row that is not a %s (%s faults)", kind.__name__, fault.error_count())
         return None
 
 

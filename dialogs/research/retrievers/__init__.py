@@ -101,7 +101,7 @@ class Retriever(Protocol):
         """Return at most `limit` documents for a query in the language `lang`, the best first.
 
         Raises:
-            SearchFailed: it could not search; an empty result is no failure.
+            SearchFailed: it could not search; an empty result is not a failure.
         """
 
 

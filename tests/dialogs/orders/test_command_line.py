@@ -47,14 +47,14 @@ def test_users_are_matched_with_customers(capsys: Captured, database: Path) -> N
     ("arguments", "problem"),
     [
         (("match", "1001", "nobody"), "no customer 'nobody'"),
-        (("unmatch", "1001"), "'1001' is no customer"),
+        (("unmatch", "1001"), "'1001' is not a customer"),
         (("price", "1", "5"), "no item '1'"),
         (("price", "4100000063", "-5"), "more than zero"),
         (("price", "4100000063", "nan"), "more than zero"),
         (("load", str(CATALOGUE)), "add --yes"),
         (("load", "/nowhere.json", "--yes"), "No such file"),
-        (("load", "/dev/zero", "--yes"), "no ordinary file"),
-        (("load", __file__, "--yes"), "is no shop: the file: Invalid JSON"),
+        (("load", "/dev/zero", "--yes"), "not an ordinary file"),
+        (("load", __file__, "--yes"), "is not a shop: the file: Invalid JSON"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(

@@ -65,7 +65,7 @@ async def test_a_choice_in_a_group_is_answered_by_its_identifier(shop: Chat) -> 
     assert writes(shop.path) == ["D1001"]
 
     trace = await shop.says("return an order", user="bob", device="telegram", **group)
-    assert "This user is no customer of the shop here." in trace
+    assert "This user is not a customer of the shop here." in trace
 
 
 async def test_the_only_option_is_shown_as_one_where_others_read_along(shop: Chat) -> None:

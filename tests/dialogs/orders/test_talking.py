@@ -193,7 +193,7 @@ async def test_a_stranger_sees_products_alone(chat: Chat, ann: Ann) -> None:
     looks = [Call("list_orders"), Call("get_order_details", {"order_id": "D1001"}), Call("list_all_product_types")]
     chat.expects(orders=[*looks, "Only products."])
     trace = await ann.says("What about D1001 and the rest?", device="telegram")
-    assert "! This user is no customer of the shop here." in trace
+    assert "! This user is not a customer of the shop here." in trace
     assert "! There is no such order here;" in trace
     assert trace.endswith("view: cards Products\norders: Only products.")
 

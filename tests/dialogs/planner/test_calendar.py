@@ -287,7 +287,7 @@ def test_a_pipe_and_a_huge_file_are_one_line(path: Path, tmp_path: Path, capsys:
     with (tmp_path / "huge.ics").open("wb") as file:
         file.truncate(8_000_000_000)
 
-    for name, why in {"pipe.ics": "no ordinary file", "huge.ics": "larger than 5 MB"}.items():
+    for name, why in {"pipe.ics": "not an ordinary file", "huge.ics": "larger than 5 MB"}.items():
         assert run("planner", "import", str(tmp_path / name)) == 2
         assert why in capsys.readouterr().err
 

@@ -65,7 +65,7 @@ async def test_whoever_does_not_answer_is_named() -> None:
     ],
 )
 async def test_what_is_no_good_answer_is_none(body: Any) -> None:
-    """An answer that is no JSON-RPC, is refused or is too long ends as one error."""
+    """An answer that is not JSON-RPC, is refused or is too long ends as one error."""
     async with Service.open(Answer(body)) as service, Fetcher() as fetcher:
         assert await code_of(KodiRpc(service.url, fetcher).call("A.B")) == "unreachable"
 

@@ -122,7 +122,7 @@ def test_a_broken_sidecar_is_named_and_left_out(
     ],
 )
 def test_numbers_in_names_make_no_episodes(tmp_path: Path, file: str, name: str) -> None:
-    """Only season and number together are those of an episode; quality and group are no part of a name."""
+    """Only season and number together are those of an episode; quality and group do not belong to a name."""
     assert name in put(tmp_path, {f"{file}.mkv": b""})
 
 

@@ -197,7 +197,7 @@ def test_pipes_are_skipped_and_kinds_that_are_not_read_are_named(
     assert command_line.main(["index", "add", str(folder), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["skipped"] == {".doc": 2, ".md": 1, "Makefile": 1}
     assert command_line.main(["index", "add", str(folder / "pipe.md")]) == 2
-    with pytest.raises(Unreadable, match="no ordinary file"):
+    with pytest.raises(Unreadable, match="not an ordinary file"):
         contents(folder / "pipe.md")
 
 

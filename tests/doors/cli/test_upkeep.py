@@ -108,16 +108,16 @@ def test_check_names_the_setting_that_a_slip_meant(
     monkeypatch.chdir(tmp_path)
     assert command_line.main(["check", "--json"]) == 2
     assert json.loads(capsys.readouterr().out)["faults"] == [
-        ".env: MESSAGE_LENGHT is no setting; MESSAGE_LENGTH is",
-        ".env: SEARCH_TIMEOUTS is no setting; SEARCH_TIMEOUT is",
+        ".env: MESSAGE_LENGHT is not a setting; MESSAGE_LENGTH is",
+        ".env: SEARCH_TIMEOUTS is not a setting; SEARCH_TIMEOUT is",
     ]
     assert command_line.main(["ask", "hello"]) == 2
-    assert capsys.readouterr().err == "python -m app: .env: MESSAGE_LENGHT is no setting; MESSAGE_LENGTH is\n"
+    assert capsys.readouterr().err == "python -m app: .env: MESSAGE_LENGHT is not a setting; MESSAGE_LENGTH is\n"
     (tmp_path / ".env").write_text("OPENAI_KEY=none\nOPENAI_API_BASE=http://x/v1\nOTEL_SERVICE_NAME=us\n")
     assert command_line.main(["check", "--json"]) == 0
     assert [line for line in json.loads(capsys.readouterr().out)["warnings"] if ".env" in line] == [
-        ".env: OPENAI_API_BASE is no setting; do you mean OPENAI_API_KEY or OPENAI_BASE_URL?",
-        ".env: OPENAI_KEY is no setting; do you mean OPENAI_API_KEY?",
+        ".env: OPENAI_API_BASE is not a setting; do you mean OPENAI_API_KEY or OPENAI_BASE_URL?",
+        ".env: OPENAI_KEY is not a setting; do you mean OPENAI_API_KEY?",
     ]
 
 

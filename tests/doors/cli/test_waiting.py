@@ -138,7 +138,7 @@ def test_what_is_no_answer_is_a_fault_of_the_caller(chat: Chat, run: Run) -> Non
     chat.expects(supervisor=BEGIN, planner=[Call("choose_order")])
     run("ask", "I want to return something")
 
-    fault = "python -m app: '4' is no answer; there are: 1 Blue shoes · 2 Red hat · 3 Green coat\n"
+    fault = "python -m app: '4' is not an answer; there are: 1 Blue shoes · 2 Red hat · 3 Green coat\n"
     assert run("resume", "--thread", "me", "--choose", "4") == (2, "", fault)
     code, out, _ = run("state", "--thread", "me")
     assert code == 0

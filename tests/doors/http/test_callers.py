@@ -145,7 +145,7 @@ async def test_faults_of_a_request(client: httpx.AsyncClient) -> None:
 @pytest.mark.parametrize(
     ("content", "kind", "words"),
     [
-        ('{"text": "café"}'.encode("latin-1"), "application/json", "is no UTF-8"),
+        ('{"text": "café"}'.encode("latin-1"), "application/json", "is not UTF-8"),
         (b'{"text": "hel', "application/json", "is not JSON"),
         (b'{"text": "hello"}', "application/x-www-form-urlencoded", "Content-Type: application/json"),
         (b"[]", "application/json", "must be a JSON object"),

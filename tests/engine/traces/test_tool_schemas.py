@@ -74,5 +74,5 @@ def test_a_tool_that_no_model_can_call_is_a_fault(chat: Chat) -> None:
     found = faults(speakers, languages(), complete=False)
     assert [line.partition(": ")[2] for line in found if "catalog.search" in line or "tool lines" in line] == [
         "tool catalog.search: not every provider takes this name; write a letter, then letters, digits, _ or -",
-        "tool lines: its parameters are no object",
+        "tool lines: its parameters are not an object",
     ]

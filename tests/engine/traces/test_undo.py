@@ -204,7 +204,7 @@ async def test_undo_takes_back_message_by_message(chat: Chat) -> None:
     ("不，撤销", "zh"),
 ])  # fmt: skip
 async def test_undo_has_many_words(chat: Chat, text: str, lang: str) -> None:
-    """In each language, without a model; a no before them is no part of it."""
+    """In each language, without a model; a "no" before them does not belong to it."""
     await noted(chat, MILK, lang=lang)
     asked = len(chat.script.asked)
     assert phrase("undo_gone", lang, items="1. milk; 2. bread") in await undone(chat, text, lang=lang)

@@ -52,7 +52,7 @@ async def test_the_tools_and_the_answer_of_an_agent_are_the_dialogs(chat: Chat) 
 
 
 async def test_the_thinking_of_an_agent_is_not_shown(chat: Chat) -> None:
-    """The thinking in the text of an agent's model is no part of its answer."""
+    """The thinking in the text of an agent's model does not belong to its answer."""
     letters(chat, "<think>House: h, o, u, s, e.</think>\n\nFive <")
     assert (await chat.says("How long is house?")).endswith("desk: Five <")
     tokens = [event.text for event in chat.events if isinstance(event, Token) and event.speaker == "desk"]

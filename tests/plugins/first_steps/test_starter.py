@@ -110,10 +110,10 @@ def test_without_a_folder_of_ones_own_it_writes_beside_the_shipped_ones(tmp_path
 @pytest.mark.parametrize(
     ("arguments", "fault"),
     [
-        (["dialog", "Clinic"], "'Clinic' is no name for your dialog"),
-        (["dialog", "../clinic"], "'../clinic' is no name for your dialog"),
+        (["dialog", "Clinic"], "'Clinic' is not a name for your dialog"),
+        (["dialog", "../clinic"], "'../clinic' is not a name for your dialog"),
         (["dialog", "class"], "the name class is taken"),
-        (["dialog", "x" * 31], "is no name for your dialog: use small letters, digits and _, a letter first"),
+        (["dialog", "x" * 31], "is not a name for your dialog: use small letters, digits and _, a letter first"),
         (["dialog", "settle"], "the name settle is taken"),
         (["dialog", "prompts"], "the name prompts is taken"),
         (["dialog", "cards"], "the name cards is taken"),
@@ -121,7 +121,7 @@ def test_without_a_folder_of_ones_own_it_writes_beside_the_shipped_ones(tmp_path
         (["tool", "current_time"], "the name current_time is taken"),
         (["tool", "find_doctor", "--dialog", "nobody"], "there is no dialog nobody; there are: "),
         (["language", "en"], "the name en is taken"),
-        (["language", "__pycache__"], "'__pycache__' is no code of a language: use two or three small letters"),
+        (["language", "__pycache__"], "'__pycache__' is not the code of a language: use two or three small letters"),
         (["house", "clinic"], "'house' is not one of"),
     ],
 )

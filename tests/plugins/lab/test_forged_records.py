@@ -27,7 +27,7 @@ NAMES = [
 def test_a_forged_name_is_no_code(name: str) -> None:
     """A tool or speaker of such a name is refused, wherever the test would write it."""
     for play in (Play([], {name: []}, {}), Play([], {}, {name: {"tool": []}})):
-        with pytest.raises(UsageError, match="no name in Python"):
+        with pytest.raises(UsageError, match="not a name in Python"):
             trace_test(play)
 
 

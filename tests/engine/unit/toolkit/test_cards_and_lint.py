@@ -128,7 +128,7 @@ def test_a_model_is_told_what_comes_back() -> None:
 
 
 BROKEN = {
-    "add_reminder": ("- set {thing}\n", "{thing}, which is no parameter; there are: when, text"),
+    "add_reminder": ("- set {thing}\n", "{thing}, which is not a parameter; there are: when, text"),
     "change_reminder": ("- set {when\n", "a brace without its other half"),
     "delete_reminders": ("- set it\n- Set  it\n", "'set it' is there 2 times"),
     "list_reminders": ("- set it\nSets it.\n", "line 2 must be an example"),
@@ -389,7 +389,7 @@ def test_every_tool_of_a_name_keeps_the_rules(write: Write) -> None:
 
 
 def test_a_card_may_begin_with_the_mark_of_an_encoding(write: Write) -> None:
-    """Some editors put one before the text; it is no part of the description."""
+    """Some editors put one before the text; it does not belong to the description."""
     write("add_todos", "en", "\ufeffAdd.\n\n- add milk\n")
     assert card("add_todos", "en") == ("Add.", ("add milk",))
     assert faults(discover()[0], languages()) == []

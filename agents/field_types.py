@@ -29,8 +29,8 @@ def mistyped(definition: object) -> str:
         faults = wrong.errors()
         # Of a choice of types a function is held to the one for functions.
         fault = next((each for each in faults if each["type"] == OWN), faults[0])
-        found = "" if fault["type"] == OWN else f", found {fault['input']!r}"
-        return f"{fault['loc'][0]}: {fault['msg']}{found}"
+        value_part = "" if fault["type"] == OWN else f", found {fault['input']!r}"
+        return f"{fault['loc'][0]}: {fault['msg']}{value_part}"
     return ""
 
 

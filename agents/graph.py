@@ -166,12 +166,12 @@ def build_graph(
     return builder.graph.compile(checkpointer=saver, store=store, name="dialog-supervisor")
 
 
-def _add_speaker(builder: GraphBuilder, edges: Edges, asked: AgentNode, calls: ToolCalls) -> None:
-    speaker, name, tools = asked.speaker, asked.speaker.name, f"{asked.speaker.name}.tools"
+def _add_speaker(builder: GraphBuilder, edges: Edges, node: AgentNode, calls: ToolCalls) -> None:
+    speaker, name, tools = node.speaker, node.speaker.name, f"{node.speaker.name}.tools"
     checks = [f"{check}.post_check" for check in speaker.observers if edges.observers[check].post_check]
     after = [END, tools, "settle", "summary", *checks, *([] if speaker.is_supervisor else [SUPERVISOR])]
     after += ["verdict"] if speaker.observers or not speaker.is_supervisor else []
-    step = builder.add(name, asked, edges.after_speaking(speaker), after)
+    step = builder.add(name, node, edges.after_speaking(speaker), after)
     # An agent graph has a journal of its own and continues by it.
     builder.listeners |= {name: step} if speaker.agent is None else {}
     leads_to = [it.name for it in edges.speakers] if speaker.is_supervisor else [name, SUPERVISOR]

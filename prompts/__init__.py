@@ -145,8 +145,8 @@ def retold(file: str, text: str, lang: str) -> str:
     sentence is retold as well if it is one of the sentences.
     """
     for key, pattern in _patterns(_folders(), file).items():
-        if found := pattern.fullmatch(text):
-            return sentence(file, key, lang, **{name: retold(file, it, lang) for name, it in found.groupdict().items()})
+        if match := pattern.fullmatch(text):
+            return sentence(file, key, lang, **{name: retold(file, it, lang) for name, it in match.groupdict().items()})
     return text
 
 

@@ -203,9 +203,9 @@ def open_question(dialog: Speaker, state: State) -> str:
     """Return a dialog's last question to the user, in words or by a tool; empty if its last reply needs no answer."""
     for message in reversed(messages_of(state, dialog.name)):
         noted = notes_of(message)
-        if asked := noted.get("asked"):
+        if question := noted.get("asked"):
             # Its options stand in the lines behind it.
-            return asked.partition("\n")[0]
+            return question.partition("\n")[0]
         if isinstance(message, AIMessage) and message.text and not noted.keys() & {"served", "told"}:
             return request(uncited(message.text), state["lang"])
     return ""
@@ -226,12 +226,12 @@ def _run(change: Change, dialog: Speaker, brief: str = "") -> None:
     change.tell(DialogChanged(dialog=dialog.name, status="running"))
 
 
-def _note(state: State, dialog: Speaker, outcome: str, wish: str, asked: str = "") -> str:
+def _note(state: State, dialog: Speaker, outcome: str, wish: str, question: str = "") -> str:
     """Return the supervisor's note on a dialog that leads no more: labelled parts, without the reason."""
     done = _quoted(line["text"] for line in state.get("said", []) if line["speaker"] == dialog.name)
-    asked = "" if asked in done else asked
+    question = "" if question in done else question
     parts = {outcome: dialog.tool, "known": progress(dialog, state)[0], "done": done}
-    parts |= {"results": _quoted(_untold_results(dialog, state)), "asked": asked, "wish": wish}
+    parts |= {"results": _quoted(_untold_results(dialog, state)), "asked": question, "wish": wish}
     texts = [phrase(f"note_{name}", state["lang"], text=text) for name, text in parts.items() if text]
     return masked(" ".join(texts), state.get("aliases"))
 

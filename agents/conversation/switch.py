@@ -101,20 +101,20 @@ def is_leave(scene: Scene, *, halts: bool) -> bool:
 
     `halts`: "stop" may be for an activity of the dialog, "never mind" for its question.
     """
-    text, lang, asked = scene.text, scene.lang, last_question(scene.reply or "")
+    text, lang, question = scene.text, scene.lang, last_question(scene.reply or "")
     lists = takes_leave(text, lang)
     if not lists or (halts and (says("halt", text, lang) or says("cancel", text, lang))):
         return False
-    is_more = mentions("anything_else", asked, lang) is not None
-    if "goodbye" in lists or (is_more and mentions("offering", asked, lang)):
+    is_more = mentions("anything_else", question, lang) is not None
+    if "goodbye" in lists or (is_more and mentions("offering", question, lang)):
         return True
-    is_answer = not {*stems(text, lang)}.isdisjoint({*stems(asked, lang)} - small_words(lang))
+    is_answer = not {*stems(text, lang)}.isdisjoint({*stems(question, lang)} - small_words(lang))
     if "yes" in lists or is_answer or "leave" in lists:
         # "Yes, that's it" may confirm.
         return not ("yes" in lists or is_answer)
     # "Done" and "all" answer many things, and "that is all" whether there is anything else.
     is_short = len(vocabulary(listening(text, lang)).key(text)) == 1 or is_said("ready", text)
-    return not (is_more if "enough" in lists else asked or is_short)
+    return not (is_more if "enough" in lists else question or is_short)
 
 
 def is_taken_back(switched: Switch, state: State, speakers: Speakers) -> bool:

@@ -199,12 +199,12 @@ class Aliases:
         self.labels: dict[str, str] = dict(labels or {})
         """The names of the identifiers; the first name stays."""
 
-    def hide(self, data: object, schema: Schema, told: Callable[[], Iterable[str]] = tuple) -> object:
+    def hide(self, data: object, schema: Schema, read_texts: Callable[[], Iterable[str]] = tuple) -> object:
         """Return data with a number in place of every identifier that the schema marks.
 
-        A short identifier stays as it is once it stands in a text that people have read or written (`told`).
+        A short identifier stays as it is once it stands in a text that people have read or written (`read_texts`).
         """
-        texts = cache(lambda: [*told()])
+        texts = cache(lambda: [*read_texts()])
         hidden: object = Swap(schema, lambda kind, identifier: self._number(kind, identifier, texts))(data)
         self._read_labels(data, {identifier for numbers in self.by_kind.values() for identifier in numbers.values()})
         return hidden

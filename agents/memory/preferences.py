@@ -40,9 +40,9 @@ class Preferences:
         return SearchOp(namespace_of(user, "settings"))
 
     @classmethod
-    def read(cls, found: Result) -> Self:
+    def read(cls, rows: Result) -> Self:
         """Return the settings that a search has found."""
-        items = cast("Sequence[Item]", found)
+        items = cast("Sequence[Item]", rows)
         values = {item.key: item.value for item in items}
         zone, lang = values.get("zone", {}).get("zone"), values.get("language", {}).get("lang")
         # Stored values are checked like any input: an unknown name could lead anywhere.

@@ -160,15 +160,15 @@ def unsound_reply(failure: Exception, request: str | None, *, begun: bool) -> Di
     if not _broke(failure, begun=begun):
         return None
     trouble = diagnose(failure) if not begun and _stands_in_answer(failure) else "busy"
-    told = cause_of(failure)
+    reason = cause_of(failure)
     if _stands_in_answer(failure):
         is_page = "html" in _media_type(failure)
-        told = "a web page in place of a reply, check the address" if is_page else "an error in place of a reply"
+        reason = "a web page in place of a reply, check the address" if is_page else "an error in place of a reply"
     elif isinstance(failure, NONSENSE):
         # LangChain raises a bare one where nothing of a reply came.
         is_empty = type(failure) is ValueError and not begun
-        told = "no reply, check the address" if is_empty else f"a piece that nobody can read, {told}"
-    return BrokenReply(told) if trouble == "busy" else UselessReply(trouble, told)
+        reason = "no reply, check the address" if is_empty else f"a piece that nobody can read, {reason}"
+    return BrokenReply(reason) if trouble == "busy" else UselessReply(trouble, reason)
 
 
 def _fault_of_ours(failure: Exception, request: str | None) -> str | None:

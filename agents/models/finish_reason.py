@@ -43,7 +43,7 @@ def reply_end_in(metadata: Mapping[str, Any], kind: str) -> ReplyEnd | None:
 def _by_parts(word: str) -> ReplyEnd | None:
     """Return the meaning of a word that no form names, as far as its parts tell it."""
     parts: Mapping[ReplyEnd, Sequence[str]] = _table()["parts"]
-    return next((ending for ending, known in parts.items() if any(part in word for part in known)), None)
+    return next((ending for ending, word_parts in parts.items() if any(part in word for part in word_parts)), None)
 
 
 @cache

@@ -61,13 +61,13 @@ class CompatibleChat(ChatOpenAI):
         usage_option = {"stream_options": {"include_usage": True}} if has_usage else {}
         body = {**set_options, **usage_option, **(self.extra_body or {}), **options, "messages": _sent(messages)}
         # The client would check and copy each message of a history; a body of its own goes as it is.
-        asked = self.async_client.with_streaming_response.create(
+        request = self.async_client.with_streaming_response.create(
             model=self.model_name, messages=(), stream=self.is_streamed, extra_body=body
         )
         metadata: dict[str, Any] = {}
         usage: Mapping[str, Any] = {}
         odd_words, has_delta, words, pieces = "", False, _Words(), 0
-        async with asked as response:
+        async with request as response:
             async for name, data in _events(response):
                 if data == DONE or ENDED in metadata:
                     # The reply ends at the mark: later lines are not read, not even an error.
@@ -142,8 +142,8 @@ class ResponsesChat(ChatOpenAI):
         except ValueError as failure:
             if type(failure) is not ValueError:
                 raise
-            told = FAILED.match(text := str(failure))
-            body = {"code": told[1], "message": told[3]} if told else {"message": text}
+            failed = FAILED.match(text := str(failure))
+            body = {"code": failed[1], "message": failed[3]} if failed else {"message": text}
             raise APIError(text, cast(Any, None), body=body) from None
 
 
@@ -245,8 +245,8 @@ def _chunk(delta: Mapping[str, Any], id: str | None) -> AIMessageChunk:
     return AIMessageChunk(content=delta.get("content") or "", additional_kwargs=extras, tool_call_chunks=pieces, id=id)
 
 
-def _beside(written: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
-    others = {key: value for key, value in written.items() if key not in known}
+def _beside(written: Mapping[str, Any], own_fields: Sequence[str]) -> dict[str, Any]:
+    others = {key: value for key, value in written.items() if key not in own_fields}
     return {key: value for key, value in others.items() if value and isinstance(value, str | list | dict)}
 
 
@@ -263,11 +263,11 @@ def _usage(usage: Mapping[str, Any]) -> UsageMetadata:
     details = usage.get("prompt_tokens_details")
     cached = _count(details.get("cached_tokens") if isinstance(details, dict) else 0)
     cached = cached or _count(usage.get("prompt_cache_hit_tokens"))
-    asked, answered = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    total = _count(usage.get("total_tokens")) or asked + answered
+    input_tokens, output_tokens = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    total = _count(usage.get("total_tokens")) or input_tokens + output_tokens
     input_details = InputTokenDetails(cache_read=cached)
     return UsageMetadata(
-        input_tokens=asked, output_tokens=answered, total_tokens=total, input_token_details=input_details
+        input_tokens=input_tokens, output_tokens=output_tokens, total_tokens=total, input_token_details=input_details
     )
 
 

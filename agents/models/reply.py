@@ -125,13 +125,13 @@ async def _first_sound(
             if tries.troubles:
                 listener.emit(Error(code=RETRY, text=""))
             async with first.form.trial(partial(_names, first, messages)) as answered:
-                asked = model = first.in_form
+                bounded = model = first.in_form
                 before = frozenset(model.form.without)
                 if tries.troubles:
                     # After a late failure the whole patience must not begin anew.
-                    asked = replace(model, first_seconds=min(model.patience, tries.seconds_left), cold_seconds=0)
+                    bounded = replace(model, first_seconds=min(model.patience, tries.seconds_left), cold_seconds=0)
                 try:
-                    return await ask(asked, tries.messages, tools, listener, answered)
+                    return await ask(bounded, tries.messages, tools, listener, answered)
                 except Exception as failure:
                     if not tries.again(model, failure, before):
                         break

@@ -121,9 +121,9 @@ class ObserverNode:
         text = (await reply(chain, messages, tools, listener)).text.strip()
         if not words:
             return text
-        first, known = WORD.search(text.casefold()), {word.casefold(): word for word in words}
+        first, spellings = WORD.search(text.casefold()), {word.casefold(): word for word in words}
         parts = [part.strip() for part in first[0].split("+")] if first else [""]
-        word = known.get(" + ".join(parts)) or known.get(parts[0], "")
+        word = spellings.get(" + ".join(parts)) or spellings.get(parts[0], "")
         misses += [] if word else [text]
         return word
 

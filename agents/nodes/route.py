@@ -135,11 +135,11 @@ class Router:
 
     def _watch(self, change: Change) -> None:
         """Let the unspared observers watch the message, no matter which speaker hears it."""
-        state, asked, listener = change.state, change.state.get("asked", []), change.state.get("listener")
+        state, observers, listener = change.state, change.state.get("asked", []), change.state.get("listener")
         is_heard = not state.get("agreed") and state["heard"]["text"] is not None
         names = self._unspared(state, listener, self.watchers) if listener and is_heard else []
-        if more := [name for name in names if name not in asked]:
-            change.put(asked=[*asked, *more], drafting=state["drafting"] if asked else self.drafts)
+        if more := [name for name in names if name not in observers]:
+            change.put(asked=[*observers, *more], drafting=state["drafting"] if observers else self.drafts)
 
     def _unspared(self, state: State, speaker: str, watchers: Watchers) -> list[str]:
         """Return the unspared observers that want to see the message."""

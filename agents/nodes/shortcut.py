@@ -100,8 +100,8 @@ class ShortcutNode:
         if outcome.question is not None:
             return []
         if self.owners[call["name"]].name == holder_of(state):
-            seen: Seen = "shown" if is_answer else "nobody"
-            answer = with_notes(message.model_copy(update={"artifact": None}), seen=seen)
+            audience: Seen = "shown" if is_answer else "nobody"
+            answer = with_notes(message.model_copy(update={"artifact": None}), seen=audience)
             return [request, AIMessage("", tool_calls=[call]), answer]
         # A speaker without the tool only gets the result: providers may refuse calls of unknown tools.
         return [request] if is_answer else [request, SystemMessage(message.text)]

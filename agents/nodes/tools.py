@@ -114,9 +114,9 @@ class ToolCalls:
     async def _run(self, change: Change, calls: Sequence[ToolCall], runtime: Runtime[Context]) -> str:
         """Run ordinary tools up to a question in their order; return the speaker that one hands off to, or ""."""
         is_ordered = any(self._traits(call["name"]).effect == "write" for call in calls)
-        asked, foreign = len(change.state.get("pending", [])), change.state.get("foreign", False)
+        open_questions, foreign = len(change.state.get("pending", [])), change.state.get("foreign", False)
         reply, goto = next((call["id"] or "" for call in calls), ""), ""
-        while calls and not (is_ordered and len(change.state.get("pending", [])) > asked):
+        while calls and not (is_ordered and len(change.state.get("pending", [])) > open_questions):
             together, calls = (calls[:1], calls[1:]) if is_ordered else (calls, [])
             target = await self._run_together(change, together, reply, foreign, runtime)
             goto = goto or target

@@ -58,8 +58,8 @@ def client_tools(offered: Sequence[ClientTool], taken: Collection[str]) -> dict[
 
 def _tool(name: str, offered: ClientTool) -> BaseTool:
     async def call(**args: object) -> Answer:
-        asked = tool_call(name=offered.name, args=received(args), id=None)
-        question = Question(offered.name, kind=CLIENT, client=asked, alone=offered.alone)
+        client_call = tool_call(name=offered.name, args=received(args), id=None)
+        question = Question(offered.name, kind=CLIENT, client=client_call, alone=offered.alone)
         return "", ToolResult(question=question)
 
     tool = StructuredTool(

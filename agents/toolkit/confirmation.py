@@ -165,8 +165,8 @@ def said_by_user(state: ToolState, *, own: bool = False) -> list[str]:
 
 def mark_of(traits: Traits, tool: str, args: Mapping[str, object]) -> str:
     """Return a short mark, the same for equal calls; all calls of a tool that asks once share one."""
-    asked = [tool, {} if traits.asks_once else args]
-    return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()[:16]
+    parts = [tool, {} if traits.asks_once else args]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def worded(tool: BaseTool, args: Json, state: ToolState) -> str:

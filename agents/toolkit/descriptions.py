@@ -120,20 +120,20 @@ class Schemas:
         """Return a tool's schema in `lang`; the same object until texts are read anew."""
         key = (edition(), id(tool), lang)
         if key not in self._made:
-            seen = "" if tool.name in self._without_result else f" {seen_by(tool, lang)}"
-            self._made[key] = (tool, _schema(tool, lang, seen))
+            note = "" if tool.name in self._without_result else f" {seen_by(tool, lang)}"
+            self._made[key] = (tool, _schema(tool, lang, note))
         return self._made[key][1]
 
 
-def _schema(tool: BaseTool, lang: str, seen: str) -> ToolSchema:
+def _schema(tool: BaseTool, lang: str, note: str) -> ToolSchema:
     translation, shared = translation_of(tool), (tool.metadata or {}).get(PARAMETERS)
     card_text = "\n".join([cleandoc(texts_of(tool, lang)[0]), *([phrase(shared, lang)] if shared else [])])
     about, descriptions = _divided(card_text, translation.schema.get("properties", {}))
     lines = [about, translation.words]
     if result := schema_of(traits_of(tool).result):
         lines.append(phrase("tool_returns", lang, result=notation(result)))
-    text, longest = "\n".join(filter(None, lines)), LONGEST_DESCRIPTION - len(seen)
-    text = (text if len(text) <= longest else f"{text[: longest - 1]}…") + seen
+    text, longest = "\n".join(filter(None, lines)), LONGEST_DESCRIPTION - len(note)
+    text = (text if len(text) <= longest else f"{text[: longest - 1]}…") + note
     schema = convert_to_openai_tool({**translation.schema, "title": tool.name, "description": text})
     schema["function"]["parameters"] = _described(schema["function"]["parameters"], descriptions)
     return schema

@@ -125,8 +125,8 @@ class ToolPolicies:
             return await handler(request)
         name, names = request.tool_call["name"], [tool.name for tool in request.runtime.tools]
         named = sorted(names) if len(names) <= MOST_NAMED else get_close_matches(name, names, n=6, cutoff=0.4)
-        known = ", ".join([*named, *sorted(self.further)])
-        return _trouble(request, "unknown", phrase("tool_unknown", request.state["lang"], tool=name, known=known))
+        tool_names = ", ".join([*named, *sorted(self.further)])
+        return _trouble(request, "unknown", phrase("tool_unknown", request.state["lang"], tool=name, known=tool_names))
 
 
 async def notice(request: ToolCallRequest, handler: Execute) -> ToolReply:
@@ -243,7 +243,7 @@ async def identifiers(request: ToolCallRequest, handler: Execute) -> ToolReply:
 async def confirmation(request: ToolCallRequest, handler: Execute) -> ToolReply:
     """Ask the user before a call that they may not want."""
     call = request.tool_call
-    made = {asked["id"]: asked["args"] for asked in request.state["messages"][0].tool_calls}
+    made = {it["id"]: it["args"] for it in request.state["messages"][0].tool_calls}
     if question := await question_before(RunningCall(request, handler), made.get(call["id"], call["args"])):
         return answer_to(call, ToolResult(question=question))
     return await handler(request)

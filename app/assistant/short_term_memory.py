@@ -118,15 +118,15 @@ class ExportedThread(SystemMessages):
         for content in self.contents:
             groups.setdefault(content["message_id"], []).append(content)
         for id, group in groups.items():
-            asked, *answers = lines = [_line(content) for content in group]
-            source = str(asked.metadata.get("source", "message"))
+            message, *answers = lines = [_line(content) for content in group]
+            source = str(message.metadata.get("source", "message"))
             if source in TOLD:
                 answered.append((None, lines))
                 continue
-            is_heard = asked.role == "user"
-            user, text = (asked.speaker, asked.text) if is_heard else (writers[0] if writers else thread, None)
-            quoted = json.dumps(it, ensure_ascii=False) if (it := asked.metadata.get("quoted")) else None
-            entry = InboxEntry(thread, id, user, text, source, "done", asked.turn, quoted, asked.at_ms)
+            is_heard = message.role == "user"
+            user, text = (message.speaker, message.text) if is_heard else (writers[0] if writers else thread, None)
+            quoted = json.dumps(it, ensure_ascii=False) if (it := message.metadata.get("quoted")) else None
+            entry = InboxEntry(thread, id, user, text, source, "done", message.turn, quoted, message.at_ms)
             answered.append((entry, answers if is_heard else lines))
         return answered
 

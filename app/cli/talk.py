@@ -105,20 +105,20 @@ async def resume(
     lang = talk.lang or settings.app_lang
     async with opened(talk, settings) as (assistant, results, _):
         visit = visit_of(assistant, talk, screen_of(talk, results, lang))
-        seen, code, played = question or await _open_question(visit), 0, ""
+        first, code, played = question or await _open_question(visit), 0, ""
         # The process that asked the question may have been killed before its turn was stored.
         for turn in await assistant.unanswered(talk.thread, TERMINAL):
             played = turn.id
             if (code := await visit.play(turn)) not in (0, WAITING):
                 return code
-        asked, choice = await _open_question(visit), readable(choose)
+        now_open, choice = await _open_question(visit), readable(choose)
         if (repeated := await _repeated(visit, choice, question)) is not None:
             return code if repeated.id == played else await visit.play(repeated)
-        if not asked:
+        if not now_open:
             raise UsageError(say("nothing_asked", lang, thread=repr(talk.thread)))
-        if question and asked != question:
-            raise UsageError(say("other_question", lang, question=repr(question), open=asked))
-        if asked != seen:
+        if question and now_open != question:
+            raise UsageError(say("other_question", lang, question=repr(question), open=now_open))
+        if now_open != first:
             # The question is new to the user: it is shown now.
             return code
         code_of_answer = await visit.answer(choice)

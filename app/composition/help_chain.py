@@ -59,8 +59,8 @@ def brought_links(plug_ins: Mapping[str, Plugin]) -> dict[str, Callable[[Service
 
 def check_help(settings: Settings, brought: Collection[str]) -> None:
     """Check that the links are the application's, or those that plug-ins have `brought`. Raises ConfigError."""
-    known = [*brought, *OWN]
+    links = [*brought, *OWN]
     # The part that brings a link of the default may be left out.
     named = settings.help_chain if "help_chain" in settings.model_fields_set else ()
-    if strange := next((name for name in named if name not in known), None):
-        raise ConfigError(f"HELP_CHAIN: there is no link {strange!r}; there are: {', '.join(known)} (see .env.example)")
+    if strange := next((name for name in named if name not in links), None):
+        raise ConfigError(f"HELP_CHAIN: there is no link {strange!r}; there are: {', '.join(links)} (see .env.example)")

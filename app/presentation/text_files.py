@@ -139,11 +139,11 @@ def unread(lang: str) -> Iterator[str]:
     for path, first in _of_teams(lang):
         if path.suffix == ".toml" and path.name not in ELSEWHERE and path.parent.name != "forms":
             own, given = read_toml(path), read_toml(first) if first.is_file() and first != path else {}
-            known = {*Phrases.model_fields} if _is_of_dialog(path) else set[str]()
+            field_names = {*Phrases.model_fields} if _is_of_dialog(path) else set[str]()
             for key in beyond(own, given):
-                near = get_close_matches(key, {*given, *known} - own.keys(), 1, ALIKE)
+                near = get_close_matches(key, {*given, *field_names} - own.keys(), 1, ALIKE)
                 # A language may have more words for numbers.
-                is_open = key.partition(".")[0] in known or key[-1].isdecimal()
+                is_open = key.partition(".")[0] in field_names or key[-1].isdecimal()
                 if not is_open and (near or lang != FALLBACK):
                     meant = f"; do you mean {near[0]!r}?" if near else ""
                     yield f"{named(path)}: the application has no entry {key!r} in English{meant}"
@@ -173,8 +173,8 @@ def unasked(speakers: Speakers) -> Iterator[str]:
     """Yield the fields of dialogs' forms without a question of their own; the user is asked for them by name."""
     for name, form in _forms(speakers).items():
         texts = form_texts(name, FALLBACK)
-        asked = [key for key, entry in texts.items() if isinstance(entry, dict) and entry.get("question")]
-        bare, place = [key for key in form.model_fields if key not in asked], named(home_of(name, FALLBACK))
+        questioned = [key for key, entry in texts.items() if isinstance(entry, dict) and entry.get("question")]
+        bare, place = [key for key in form.model_fields if key not in questioned], named(home_of(name, FALLBACK))
         yield from (f"{place}/form.toml: the field {key!r} has no question" for key in bare)
 
 

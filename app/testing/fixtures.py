@@ -31,7 +31,7 @@ def chat(tmp_path: Path, database: str) -> Iterator[Chat]:
     talk = Chat(tmp_path / "dialogs.db", None if database.startswith("sqlite") else database)
     yield talk
     assert talk.script.left() == {}
-    asked_with = [asked.messages for asked in talk.script.asked if asked.messages]
+    asked_with = [request.messages for request in talk.script.asked if request.messages]
     assert [faults for messages in asked_with if (faults := order_faults(messages))] == []
 
 

@@ -80,8 +80,8 @@ async def remove(context: typer.Context, path: Removed) -> CommandResult:
         index = services.get(DocumentIndex)
         if not remove_folder(index, path):
             with looked_at(index) as looked:
-                known = ", ".join(folder.path for folder in looked.folders())
-            raise UsageError(_say(context, "no_folder", path=path, known=known))
+                folders = ", ".join(folder.path for folder in looked.folders())
+            raise UsageError(_say(context, "no_folder", path=path, known=folders))
     return CommandResult({"removed": path}, [_say(context, "unindexed", path=path)])
 
 

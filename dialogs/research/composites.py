@@ -118,24 +118,24 @@ class SearchCache:
     seconds: float
     _kept: dict[str, tuple[float, Results]] = field(default_factory=dict, repr=False)
 
-    def get(self, asked: tuple[object, ...]) -> Results | None:
+    def get(self, search: tuple[object, ...]) -> Results | None:
         """Return the results of this search; None if none are fresh."""
-        at, results = self._kept.get(_hashed(asked), (0.0, None))
+        at, results = self._kept.get(_hashed(search), (0.0, None))
         return results if self.now() - at < self.seconds else None
 
-    def put(self, asked: tuple[object, ...], results: Results) -> None:
+    def put(self, search: tuple[object, ...], results: Results) -> None:
         """Keep the results of this search."""
         if len(self._kept) >= MOST_KEPT:
             del self._kept[next(iter(self._kept))]
-        self._kept[_hashed(asked)] = self.now(), results
+        self._kept[_hashed(search)] = self.now(), results
 
     def erase(self) -> None:
         """Forget everything."""
         self._kept.clear()
 
 
-def _hashed(asked: tuple[object, ...]) -> str:
-    return hashlib.sha256(repr(asked).encode()).hexdigest()
+def _hashed(search: tuple[object, ...]) -> str:
+    return hashlib.sha256(repr(search).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

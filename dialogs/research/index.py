@@ -142,11 +142,11 @@ class DocumentIndex:
 
     def _meant(self, query: str, lang: str) -> list[tuple[str, ...]]:
         """Return the search words: the words of a query, the likely meanings of misspelt ones, and synonyms."""
-        asked, small = _stems(query), small_words(lang)
-        telling = [word for word in dict.fromkeys(asked) if word not in small][:MOST_WORDS]
+        terms, small = _stems(query), small_words(lang)
+        telling = [word for word in dict.fromkeys(terms) if word not in small][:MOST_WORDS]
         spelt = [spelling for word in telling for spelling in [word, *self._near(word)]]
         listed = _synonyms(self._own_words())
-        groups = [group for group in listed if any(has_phrase(asked, it) or has_phrase(spelt, it) for it in group)]
+        groups = [group for group in listed if any(has_phrase(terms, it) or has_phrase(spelt, it) for it in group)]
         return [*dict.fromkeys([*((word,) for word in spelt), *(phrase for group in groups for phrase in group)])]
 
     def _own_words(self) -> str:

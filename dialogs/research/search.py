@@ -274,16 +274,16 @@ class SearchPayload(BaseModel):
 
 def payload(results: Sequence[QueryResult], numbers: Sequence[int]) -> Json:
     """Return the payload for the model; `numbers` are those of all documents, in their order."""
-    left, told = iter(numbers), set[int]()
+    left, full = iter(numbers), set[int]()
     listed = []
     for result in results:
         documents = []
         for document in result.documents:
             number = next(left)
             # A document that an earlier query has in full is only named.
-            text = (document.title or document.url) if number in told else _text(document)
+            text = (document.title or document.url) if number in full else _text(document)
             documents.append({"text": text, "reference_keyword": number})
-            told.add(number)
+            full.add(number)
         error = {"error": result.problem} if result.problem else {}
         listed.append({"query": result.query, "documents": documents, **error})
     status = "partial" if any(result.problem for result in results) else "success"

@@ -88,8 +88,8 @@ def trained_gate(thresholds: Thresholds | None = None) -> Gate:
     """Return the trained gate, with the thresholds of this installation if it was calibrated."""
 
     def gate(scene: Scene) -> Guess:
-        model, seen = weights(), features(scene)
-        parts = {name: model.weights.get(name, 0.0) * value for name, value in seen.items()}
+        model, values = weights(), features(scene)
+        parts = {name: model.weights.get(name, 0.0) * value for name, value in values.items()}
         # The log-odds, up to a constant, that the message leaves.
         score = model.constant + sum(parts.values())
         if cue := mentions("switch", scene.text, scene.lang):
@@ -114,12 +114,12 @@ def _refuses_with_wish(scene: Scene) -> bool:
 
 def _is_plain_answer(scene: Scene) -> bool:
     """Tell whether a short statement follows a question, and begins neither as a wish nor as an example for others."""
-    text, lang, asked = scene.text, listening(scene.text, scene.lang), last_question(scene.reply or "")
-    if not (asked and words(text)) or mentions("anything_else", asked, scene.lang) or len(words(text)) > LONGEST_ANSWER:
+    text, lang, question = scene.text, listening(scene.text, scene.lang), last_question(scene.reply or "")
+    row = words(text)
+    if not (question and row) or mentions("anything_else", question, scene.lang) or len(row) > LONGEST_ANSWER:
         return False
     if asks(text) or vocabulary(lang).asks(text) or takes_leave(text, lang) or wishes(text, lang):
         return False
     others = (phrases for name, phrases in scene.examples.items() if name != scene.dialog)
     beginnings = {word for phrases in others for phrase in phrases for word in words(phrase)[:1]}
-    first = words(text)[0]
-    return is_said("no", first) or first not in beginnings - small_words(lang)
+    return is_said("no", row[0]) or row[0] not in beginnings - small_words(lang)

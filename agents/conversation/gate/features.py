@@ -86,11 +86,11 @@ class _Moment:
 
 
 def _shape(moment: _Moment) -> Iterator[str]:
-    length, asked, kind = moment.length, moment.asked, _kind(moment)
+    length, query, kind = moment.length, moment.asked, _kind(moment)
     digits = "D" if _DIGIT.search(moment.text) else "d"
     sentence = "?" if asks(moment.text) else "."
-    yield from (f"length {length}", f"length {length} {asked}", f"asked {asked}", f"kind {kind}", f"digits {digits}")
-    yield from (f"kind {kind} {digits}{min(length, 3)}", f"sentence {sentence}", f"sentence {sentence} {asked}")
+    yield from (f"length {length}", f"length {length} {query}", f"asked {query}", f"kind {kind}", f"digits {digits}")
+    yield from (f"kind {kind} {digits}{min(length, 3)}", f"sentence {sentence}", f"sentence {sentence} {query}")
 
 
 def _kind(moment: _Moment) -> str:
@@ -154,7 +154,7 @@ def _subjects(moment: _Moment, scene: Scene, manner: str) -> Features:
 
     `manner`: the message begins with a yes, with a no or with anything else.
     """
-    field, lang, asked = _field_of(scene), scene.lang, moment.asked
+    field, lang, query = _field_of(scene), scene.lang, moment.asked
     said_before = [content(_stems_of(text[-LONGEST_TEXT:], lang), lang) for text in scene.before]
     before, latest = frozenset[str]().union(*said_before), said_before[-1] if said_before else frozenset[str]()
     message, reply = content(moment.stems, lang), content(moment.reply_stems, lang)
@@ -167,20 +167,20 @@ def _subjects(moment: _Moment, scene: Scene, manner: str) -> Features:
     whose = f"{'o' if asked_own else '-'}{'f' if asked_best > asked_own else '=' if asked_best else '-'}"
     relation = f"{'o' if mine else '-'}{'f' if best > mine else '-'}{'r' if repeated else '-'}"
     holds = {
-        f"relation {relation} {asked}": True,
+        f"relation {relation} {query}": True,
         f"relation {relation[:2]} {'?' if asks(moment.text) else '.'}": True,
         f"relation {relation} {min(4, moment.length)}": True,
         f"new {min(new, 6)}": True,
-        f"new {min(new, 6)} {asked}": True,
+        f"new {min(new, 6)} {query}": True,
         "own": mine > 0,
-        f"own {asked}": mine > best,
+        f"own {query}": mine > best,
         "foreign": best > 0,
-        f"foreign {asked}": best > 0,
+        f"foreign {query}": best > 0,
         f"foreign {min(3, len(message & field.foreign))}": best > 0,
         "rather foreign": best > mine,
-        f"rather foreign {asked}": best > mine,
+        f"rather foreign {query}": best > mine,
         "alone": bool(message & field.alone),
-        f"alone {asked}": bool(message & field.alone),
+        f"alone {query}": bool(message & field.alone),
         "paused": paused > 0,
         "has paused": bool(scene.paused),
         "repeats": repeated > 0,

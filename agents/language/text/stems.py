@@ -90,7 +90,7 @@ def spelt(text: str, lexicon: Collection[str]) -> str:
     if not 0 < len(strange) <= MOST_STRANGE:
         return text
     # One slip leaves the first or the last letter as it is, and this is much quicker to tell.
-    near = {odd: [known for known in lexicon if _shares_an_end(odd, known) and is_slip(odd, known)] for odd in strange}
+    near = {odd: [entry for entry in lexicon if _shares_an_end(odd, entry) and is_slip(odd, entry)] for odd in strange}
     return " ".join(near[word][0] if len(near.get(word, ())) == 1 else word for word in row)
 
 

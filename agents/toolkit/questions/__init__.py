@@ -222,13 +222,13 @@ def _form(given: GivenAnswer, form: type[BaseModel]) -> AnswerReading | None:
 def _bare(pending: Pending, form: type[BaseModel], given: GivenAnswer) -> AnswerReading | None:
     """Take a few bare words as the first value that is missing, and ask for the others; None if they do not fit it."""
     form_fields = open_fields(pending, given.lang)
-    asked = [name for name in forms.missing(form, pending["filled"]) if name in form_fields.labels]
+    names = [name for name in forms.missing(form, pending["filled"]) if name in form_fields.labels]
     # Optional fields are asked for last.
-    asked.sort(key=lambda name: name in form_fields.optional)
-    if not forms.is_value(given.text, given.lang) or len(asked) < 2:
+    names.sort(key=lambda name: name in form_fields.optional)
+    if not forms.is_value(given.text, given.lang) or len(names) < 2:
         return None
-    label = form_fields.labels[asked[0]]
-    first = replace(form_fields, labels={asked[0]: label})
+    label = form_fields.labels[names[0]]
+    first = replace(form_fields, labels={names[0]: label})
     try:
         values = forms.filled(form, first, given.text, given.fitting, sure=False, without=())
     except ValidationError:

@@ -179,9 +179,9 @@ def _answer(text: str, options: Sequence[OptionRow], lang: str, question: str) -
 def _names_deed(text: str, question: str, lang: str) -> bool:
     """Tell whether a text orders the deed in a question: "delete it" is a yes to "Delete the list?" alone."""
     own, lexicon = vocabulary(listening(text, lang)), vocabulary(lang)
-    asked = {*lexicon.stems(question)} - lexicon.stop - lexicon.fillers
+    stems = {*lexicon.stems(question)} - lexicon.stop - lexicon.fillers
     deeds = [f"deeds.{deed}" for deed in own.table["deeds"]]
-    return any(own.means(text, deed) and asked & lexicon.listed(deed) for deed in deeds)
+    return any(own.means(text, deed) and stems & lexicon.listed(deed) for deed in deeds)
 
 
 def adds_to_yes(text: str, question: str, lang: str) -> bool:

@@ -60,7 +60,7 @@ class Histories:
     """Whether the client always sends the whole history of a chat; else it may leave out stored messages."""
 
     async def place(
-        self, said: Sequence[Exchange], message: Exchange, id: str | None = None, behind: str | None = None
+        self, history: Sequence[Exchange], message: Exchange, id: str | None = None, behind: str | None = None
     ) -> Place:
         """Return the place of a message that follows this history, and note it.
 
@@ -70,16 +70,16 @@ class Histories:
         Raises:
             UnknownAnswer: the message `behind` is unknown, or another user's.
         """
-        greeting, said = _parted(said)
-        chains, spoken, text = self._chains([*said, message]), _digests(said), message.text or ""
+        greeting, history = _parted(history)
+        chains, spoken, text = self._chains([*history, message]), _digests(history), message.text or ""
         async with self.assistant.memory.locks.hold(f"\0histories {self.key.name} {self.user} {self.chat}"):
             if behind:
-                place, before = await self._behind(behind, said), None
+                place, before = await self._behind(behind, history), None
             elif self.chat is not None:
-                place, before = await self._in_chat(self.chat, said, chains[-2], spoken[-1], text), None
+                place, before = await self._in_chat(self.chat, history, chains[-2], spoken[-1], text), None
                 place = replace(place, after=await self._behind_answers(self.chat, place.after, message.source))
             else:
-                place, before = await self._by_words(said, chains[:-1], spoken, text, id)
+                place, before = await self._by_words(history, chains[:-1], spoken, text, id)
             most = self.assistant.limits.message_length
             if greeting and place.after == BEGINNING:
                 place = await self._behind_greeting(place, greeting)
@@ -112,50 +112,50 @@ class Histories:
             return Place(thread, at, (), place.id)
         return place
 
-    async def keep(self, place: Place, said: Sequence[Exchange], message: Exchange, answer: str) -> None:
+    async def keep(self, place: Place, history: Sequence[Exchange], message: Exchange, answer: str) -> None:
         """Note the answer to a message at its place."""
-        said = [*_parted(said)[1], replace(message, answer=answer)]
-        item = await self._store.aget(self._chains(said)[-1], place.id)
+        history = [*_parted(history)[1], replace(message, answer=answer)]
+        item = await self._store.aget(self._chains(history)[-1], place.id)
         if item:
-            await self._store.aput(item.namespace, item.key, {**item.value, "talk": _digests(said)[-1]})
+            await self._store.aput(item.namespace, item.key, {**item.value, "talk": _digests(history)[-1]})
 
-    async def _behind(self, message: str, said: Sequence[Exchange]) -> Place:
+    async def _behind(self, message: str, history: Sequence[Exchange]) -> Place:
         """Return the place after a message that this caller and user got an answer to."""
         item = await self._store.aget(self._named, f"{message}/")
         if item is None or item.value["user"] != (self.user or ""):
             raise UnknownAnswer(404, "There is no such response.")
-        return Place(str(item.value["thread"]), message, said)
+        return Place(str(item.value["thread"]), message, history)
 
-    async def _in_chat(self, chat: str, said: Sequence[Exchange], chain: Namespace, spoken: str, text: str) -> Place:
+    async def _in_chat(self, chat: str, history: Sequence[Exchange], chain: Namespace, spoken: str, text: str) -> Place:
         """Return the place in a chat where a history ends."""
-        items = await self._store.asearch(chain, limit=MOST_EQUAL) if said else []
+        items = await self._store.asearch(chain, limit=MOST_EQUAL) if history else []
         for item in sorted(items, key=lambda item: item.value["talk"] != spoken):
             # The assistant has never played a refused message.
             if await self.assistant.message(chat, item.key):
                 return Place(chat, item.key)
-        if not said and self.resends:
+        if not history and self.resends:
             return Place(chat, BEGINNING)
         branches = self.assistant.branches
         at = await branches.at(chat)
-        if said and await self._ends_with(chat, at, said):
+        if history and await self._ends_with(chat, at, history):
             # The client may have dropped the beginning.
             return Place(chat, at)
-        if not said and await self._is_new_alone(chat, at):
+        if not history and await self._is_new_alone(chat, at):
             return Place(chat, None)
         path, lines = await branches.path(chat, at), await self.assistant.memory.transcript.lines(chat)
         # A client may leave out the results of its tools.
-        hidden = {CHOICE} if any(each.source == RESULT for each in said) else {CHOICE, RESULT}
+        hidden = {CHOICE} if any(each.source == RESULT for each in history) else {CHOICE, RESULT}
         messages = [line for line in lines if line.role == "user" and line.metadata.get("source") not in hidden]
         texts = {line.message_id: line.text for line in messages}
         path = [id for id in path if id in texts]
-        if not said:
+        if not history:
             # A client may send a history once, and from then on the new message alone.
             first = texts[path[0]] if path else text
             is_again = first == text and (len(path) <= 1 or bool(await branches.parent(chat, path[1])))
             return Place(chat, BEGINNING if not path or is_again else None)
-        if len(said) <= len(path):
-            return Place(chat, path[len(said) - 1])
-        return Place(chat, path[-1] if path else BEGINNING, said[len(path) :])
+        if len(history) <= len(path):
+            return Place(chat, path[len(history) - 1])
+        return Place(chat, path[-1] if path else BEGINNING, history[len(path) :])
 
     async def _behind_greeting(self, place: Place, greeting: Sequence[Exchange]) -> Place:
         """Return the place after the greeting of a thread; a thread without one takes over the client's greeting."""
@@ -182,9 +182,9 @@ class Histories:
             after = id
         return after
 
-    async def _ends_with(self, chat: str, at: str, said: Sequence[Exchange]) -> bool:
+    async def _ends_with(self, chat: str, at: str, history: Sequence[Exchange]) -> bool:
         """Tell whether a chat ends with these messages at a message, each noted as the parent of the next."""
-        for exchange in reversed(said):
+        for exchange in reversed(history):
             entry = await self.assistant.message(chat, at) if at else None
             if entry is None or entry.text != exchange.text:
                 return False
@@ -200,22 +200,21 @@ class Histories:
 
     async def _by_words(
         self,
-        said: Sequence[Exchange],
+        history: Sequence[Exchange],
         chains: Sequence[Namespace],
         spoken: Sequence[str],
         text: str,
         id: str | None,
     ) -> tuple[Place, SearchItem | None]:
         """Return the place of a history by its words, and the stored turn at which its known beginning ends."""
-        for size in range(len(said), 0, -1):
+        for size in range(len(history), 0, -1):
             items = await self._store.asearch(chains[size], limit=MOST_EQUAL)
             if self.user is None:
                 equal = [item for item in items if item.value["talk"] == spoken[size]]
                 before = chains[size - 1] if size > 1 else None
-                items = equal or [
-                    item for item in items if await self._is_same(item, said[size - 1].answer, before, spoken[size - 1])
-                ]
-            if size == len(said):
+                answer, digest = history[size - 1].answer, spoken[size - 1]
+                items = equal or [item for item in items if await self._is_same(item, answer, before, digest)]
+            if size == len(history):
                 for item in items:
                     thread, sent = str(item.value["thread"]), str(item.value["next"])
                     entry = await self.assistant.message(thread, sent) if sent else None
@@ -224,8 +223,8 @@ class Histories:
             # A talk without a next message belongs to no other client yet.
             for item in sorted(items, key=lambda item: bool(item.value["next"])):
                 if await self.assistant.message(str(item.value["thread"]), item.key):
-                    return Place(str(item.value["thread"]), item.key, said[size:]), item
-        return Place(self._new(), BEGINNING, said), None
+                    return Place(str(item.value["thread"]), item.key, history[size:]), item
+        return Place(self._new(), BEGINNING, history), None
 
     async def _is_same(self, item: SearchItem, answer: str, chain: Namespace | None, spoken: str) -> bool:
         """Tell whether a turn has this answer, perhaps cut by Stop, and the history's messages come before it.
@@ -251,11 +250,11 @@ class Histories:
         parent = await self.assistant.branches.parent(place.thread, last.message_id)
         return last.message_id if parent is None or place.after in (None, parent) else ""
 
-    def _chains(self, said: Sequence[Exchange]) -> list[Namespace]:
+    def _chains(self, history: Sequence[Exchange]) -> list[Namespace]:
         """Return the namespaces of the turns at which each beginning of a history ends, by a digest of its words."""
         chain = hashlib.sha256(repr((self.chat, self.user if self.chat is None else "")).encode("utf-8", "replace"))
         chains = [self._kept(chain.hexdigest())]
-        for exchange in said:
+        for exchange in history:
             chain.update(hashlib.sha256((exchange.text or "").strip().encode("utf-8", "replace")).digest())
             chains.append(self._kept(chain.hexdigest()))
         return chains
@@ -276,17 +275,17 @@ class Histories:
         return self.assistant.memory.store
 
 
-def _parted(said: Sequence[Exchange]) -> tuple[Sequence[Exchange], Sequence[Exchange]]:
+def _parted(history: Sequence[Exchange]) -> tuple[Sequence[Exchange], Sequence[Exchange]]:
     """Return the greeting at the head of a history, if it has one, and the messages after it."""
-    count = sum(exchange.text is None for exchange in said[:1])
-    return said[:count], said[count:]
+    count = sum(exchange.text is None for exchange in history[:1])
+    return history[:count], history[count:]
 
 
-def _digests(said: Sequence[Exchange]) -> list[str]:
+def _digests(history: Sequence[Exchange]) -> list[str]:
     """Return a digest of each beginning of a history with both sides, the empty beginning first."""
     digest = hashlib.sha256()
     digests = [digest.hexdigest()]
-    for exchange in said:
+    for exchange in history:
         for words in (exchange.text or "", exchange.answer):
             digest.update(hashlib.sha256(words.strip().encode("utf-8", "replace")).digest())
         digests.append(digest.hexdigest())

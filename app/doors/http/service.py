@@ -111,7 +111,7 @@ class Gate:
         begun, status = time.monotonic(), 500
         allowed_headers = self._allowed(scope["path"], headers)
         # Each GET path also answers HEAD; the server leaves the body out.
-        asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+        get = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
 
         async def answer(message: Message) -> None:
             nonlocal status
@@ -133,10 +133,10 @@ class Gate:
                 await refusal(scope, receive, answer)
             else:
                 with contained():
-                    await self._app(asked, _bounded(receive, most, is_json=not path.startswith(self._uploads)), answer)
+                    await self._app(get, _bounded(receive, most, is_json=not path.startswith(self._uploads)), answer)
         finally:
             # The path of a route holds no names of users or threads.
-            path = getattr(asked.get("route"), "path", "other")
+            path = getattr(get.get("route"), "path", "other")
             method = scope["method"] if scope["method"] in METHODS else "other"
             self._requests.labels(method, path, str(status)).inc()
             self._seconds.observe(time.monotonic() - begun)

@@ -114,7 +114,7 @@ async def _forgotten(visit: Visit, scope: str) -> bool:
     return True
 
 
-def history_pages(lines: Sequence[str], asked: str) -> tuple[list[list[str]], int]:
+def history_pages(lines: Sequence[str], number_text: str) -> tuple[list[list[str]], int]:
     """Return a conversation in pages, newest first, and the number of the requested page; long lines are cut."""
     pages: list[list[str]] = []
     page = [shortened(line, LONGEST_LINE) for line in lines]
@@ -123,7 +123,7 @@ def history_pages(lines: Sequence[str], asked: str) -> tuple[list[list[str]], in
         count = max(1, sum(length <= LONGEST_PAGE for length in lengths))
         pages.append(page[-count:])
         page = page[:-count]
-    number = int(asked[:6]) if asked.isdecimal() else 1
+    number = int(number_text[:6]) if number_text.isdecimal() else 1
     return pages, min(max(1, number), len(pages))
 
 

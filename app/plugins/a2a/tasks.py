@@ -246,8 +246,8 @@ class TaskWriter:
         """Write the end of the turn; `question` is the one that still waits for the user."""
         if self._failure:
             await self._updater.failed(new_text_message(self._failure.text))
-        elif asked := self._asked or question:
-            await self._updater.requires_input(new_text_message(asked))
+        elif text := self._asked or question:
+            await self._updater.requires_input(new_text_message(text))
         elif self.is_stopped:
             await self._updater.cancel()
         else:

@@ -173,7 +173,7 @@ class AgentRun:
                 id, place, _ = message.tool_call_id.split(".")
                 texts.setdefault(id, {})[int(place)] = message.text
         answers = {id: [text for _, text in sorted(by_place.items())] for id, by_place in texts.items()}
-        values = {asked.id: resumed(asked, answers.get(asked.id, ()), self.lang) for asked in snapshot.interrupts}
+        values = {it.id: resumed(it, answers.get(it.id, ()), self.lang) for it in snapshot.interrupts}
         return {id: value for id, value in values.items() if value is not None}
 
     async def _go(self, step: Json | Command[Any] | None, config: RunnableConfig) -> Command[Any] | None:

@@ -92,9 +92,9 @@ async def _heard(
     uploads = [_upload(part) for part in files if not isinstance(part, core.TextPart)]
     if isinstance(last, core.UserMessage) and not _text(last).strip() and not uploads:
         raise HTTPException(422, exchange.EMPTY)
-    *said, message = exchanges(body.messages)
+    *history, message = exchanges(body.messages)
     turn = replace(turn, id=aside or turn.id, source=ASIDE if aside else message.source)
-    place = await histories.place(said, message, turn.id)
+    place = await histories.place(history, message, turn.id)
     turn = replace(turn, text=message.text, after=place.after, before=place.before)
     reading = await with_uploads(reader, turn, uploads[:MOST_PICTURES], FALLBACK)
     return reading.turn, [events.Message(speaker=SUPERVISOR, text=remark) for remark in reading.remarks]

@@ -184,7 +184,7 @@ def check_names(rows: str, expected: Iterable[Expected], speakers: Speakers, moc
     for place, expect in enumerate(expected):
         named = [("calls", call.tool, tools) for call in expect.calls]
         named += [("never_calls", tool, tools) for tool in expect.never_calls]
-        for field, name, known in [*named, ("holder", expect.holder, agents)]:
-            if name not in known:
+        for field, name, there_are in [*named, ("holder", expect.holder, agents)]:
+            if name not in there_are:
                 refusal = LabRefusal("unknown_name", name=name[:80])
                 raise MisfitValue(str(refusal), (rows, place, "expect", field), refusal.told)

@@ -55,9 +55,9 @@ def live_file(kind: TextKind, name: str, lang: str) -> Path:
     """Return the path of a live text, also if there is no text yet. Raises UsageError: there is no such prompt."""
     if kind == "card":
         return card_file(name, lang)
-    if not (found := files(lang, f"{name}/prompt.md") or _prompt(name)):
+    if not (prompts := files(lang, f"{name}/prompt.md") or _prompt(name)):
         raise LabRefusal("no_prompt", name=name)
-    return next(iter(found.values())) / lang / name / "prompt.md"
+    return next(iter(prompts.values())) / lang / name / "prompt.md"
 
 
 def draft_file(folder: LabFolder, kind: TextKind, name: str, lang: str) -> Path:

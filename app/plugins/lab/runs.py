@@ -291,9 +291,9 @@ async def judged(settings: Settings, model: str, case: Case, result: CaseResult)
 
 
 async def _judgement(settings: Settings, model: str, criterion: str, talk: str, lang: str) -> Judgement:
-    asked = prompt("lab/judged", lang, criterion=criterion, talk=talk)
+    question = prompt("lab/judged", lang, criterion=criterion, talk=talk)
     try:
-        opinion = await ask(settings, model, prompt("lab/judge", lang), asked)
+        opinion = await ask(settings, model, prompt("lab/judge", lang), question)
     except UsageError as failure:
         opinion = str(failure)
     if not (verdict := VERDICT.match(opinion)):

@@ -188,14 +188,14 @@ class Talking:
         if body.model == HELPER:
             return await self._helped(body, user or f"http:{self.key.name}"), {}
         form = await answer_form(others.get(FIELD), self.assistant)
-        *said, heard = exchanges(spoken)
+        *history, heard = exchanges(spoken)
         words, foreign = (heard.text or "", "") if heard.source == RESULT else unwrapped(last.text)
         is_typed = bool(words.strip()) or not foreign
         # A message that nobody typed begins no chat: it is a front end's own call, about a chat.
-        named = _chat(self.for_whom, self.key) if is_typed or said else None
+        named = _chat(self.for_whom, self.key) if is_typed or history else None
         chat = self.key.inside(self.thread) if self.thread else named
         histories = Histories(self.assistant, self.key, user, chat, resends=not self.thread)
-        place = await histories.place(said, heard, self.idempotency_key, behind)
+        place = await histories.place(history, heard, self.idempotency_key, behind)
         beside = [Upload(foreign.encode("utf-8", "replace"), "context.txt", "file")] if is_typed and foreign else []
         text, source = (words, heard.source) if is_typed else (foreign, FORWARDED)
         turn = place.turn(text, source=source, user=user, device=exchange.DEVICE, rings=False, tools=tools)
@@ -206,7 +206,7 @@ class Talking:
         unshown = await takeover.unshown(turn.thread) if takeover else []
         remarks = BETWEEN.join([*unshown, *reading.remarks])
         lang = (await self.assistant.state(turn.thread) or {}).get("lang") or FALLBACK
-        keep = partial(histories.keep, place, said, heard)
+        keep = partial(histories.keep, place, history, heard)
         write = partial(form.written, self.assistant, turn.owner, text, lang) if form else None
         reply = Reply(answer, remarks, lang, keep, body.bounds, id=place.id, write=write)
         return reply, {"X-Thread-Id": self.key.outside(turn.thread) or ""}
@@ -226,11 +226,11 @@ class Talking:
             raise HTTPException(422, "The text is too long.")
         if self.assistant.refuses(turn):
             raise HTTPException(429, "Too many messages were sent; come again later.")
-        events, asked = list[Event](), list[AnyMessage]([SystemMessage(sentence(TEXTS, "chore", FALLBACK))])
+        events, messages = list[Event](), list[AnyMessage]([SystemMessage(sentence(TEXTS, "chore", FALLBACK))])
         for is_own, group in groupby(body.messages, lambda message: message.role == "assistant"):
             # A client's system message is foreign text like any other.
             text = BETWEEN.join(message.text for message in group)
-            asked.append(AIMessage(text) if is_own else HumanMessage(text))
+            messages.append(AIMessage(text) if is_own else HumanMessage(text))
         try:
             async with self.assistant.counted(user) as note:
 
@@ -238,12 +238,12 @@ class Talking:
                     note(event)
                     events.append(event)
 
-                answer = await reply(self.assistant.leading, asked, [], Listener(SUPERVISOR, take))
+                answer = await reply(self.assistant.leading, messages, [], Listener(SUPERVISOR, take))
         except ModelUnavailable:
             raise HTTPException(503, "The model does not answer.") from None
-        told = [event for event in events if isinstance(event, ModelEnd)]
-        said = Message(speaker=SUPERVISOR, text=str(answer.text))
-        return Reply(Answer.over(turn, [*told, said]), bounds=body.bounds, model=HELPER)
+        model_ends = [event for event in events if isinstance(event, ModelEnd)]
+        message = Message(speaker=SUPERVISOR, text=str(answer.text))
+        return Reply(Answer.over(turn, [*model_ends, message]), bounds=body.bounds, model=HELPER)
 
 
 @router.post("/chat/completions", responses=exchange.STREAMED)
@@ -264,16 +264,17 @@ def _chat(for_whom: FrontEndUser, key: Key) -> str | None:
 
 def exchanges(messages: Sequence[ChatMessage]) -> list[Exchange]:
     """Return messages as exchanges: a user's text, and the answer to it."""
-    said, calls = list[Exchange](), list[str]()
+    history, calls = list[Exchange](), list[str]()
     for role, group in groupby(messages, lambda message: message.role):
         together = [*group]
         if role == "tool":
             results = bounded_results([(message.tool_call_id, message.text) for message in together], calls)
-            said.append(Exchange(written_results(results), "", RESULT))
+            history.append(Exchange(written_results(results), "", RESULT))
         elif role == "user":
-            said += [Exchange(unwrapped(message.text)[0] or message.text, "") for message in together]
+            history += [Exchange(unwrapped(message.text)[0] or message.text, "") for message in together]
         else:
-            said = said or [Exchange(None, "")]
-            said[-1] = replace(said[-1], answer=BETWEEN.join(filter(None, (message.answer for message in together))))
+            history = history or [Exchange(None, "")]
+            answer = BETWEEN.join(filter(None, (message.answer for message in together)))
+            history[-1] = replace(history[-1], answer=answer)
         calls = [call.id for message in together for call in message.tool_calls or ()]
-    return said
+    return history

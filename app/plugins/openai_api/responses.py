@@ -91,10 +91,10 @@ class NewResponse(Sent):
                 message = f"The last item may not be of the kind {item.type!r}; these are read: {', '.join(READ)}."
                 raise exchange.unsupported(message, "input")
         # The thoughts and the own searches of a model that answered before were never said to anybody.
-        said = [item.message() for item in self.input[self.known[0] :] if item.type in READ]
-        asked = {"model": self.model, "messages": said, "user": self.user}
+        messages = [item.message() for item in self.input[self.known[0] :] if item.type in READ]
+        fields = {"model": self.model, "messages": messages, "user": self.user}
         try:
-            return Completion.model_validate({**others, **asked, "max_tokens": self.max_output_tokens})
+            return Completion.model_validate({**others, **fields, "max_tokens": self.max_output_tokens})
         except ValidationError as fault:
             raise exchange.HttpRefusal(422, exchange.first_fault(fault)[1], "invalid", "input") from None
 

@@ -85,11 +85,11 @@ async def answer_form(field: object, assistant: Assistant) -> AnswerForm | None:
     Raises:
         HttpRefusal: there is no such form, its schema is not valid, or the supervisor's model reads no prompts (422).
     """
-    asked = field if isinstance(field, Mapping) else {}
-    kind = asked.get("type")
+    form = field if isinstance(field, Mapping) else {}
+    kind = form.get("type")
     if field is None or kind == "text":
         return None
-    within = asked.get("json_schema", asked)
+    within = form.get("json_schema", form)
     schema = within.get("schema") if isinstance(within, Mapping) else None
     if kind not in ("json_object", "json_schema") or (kind == "json_schema" and not isinstance(schema, dict)):
         raise unsupported("An answer's form is text, json_object, or json_schema with a schema.", FIELD)

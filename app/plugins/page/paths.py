@@ -135,8 +135,8 @@ async def events(
 add_talk(router, "/talk/{thread}", _talk)
 
 
-def _list(talk: OwnConversation, found: ConversationPage, before: int | None = None, query: str = "") -> Markup:
+def _list(talk: OwnConversation, page: ConversationPage, before: int | None = None, query: str = "") -> Markup:
     """Render a page of the list of conversations; each page after the first extends the list."""
-    rows = [(address_of(row.name), row.title, datetime.fromtimestamp(row.active_ms / 1000, UTC)) for row in found.rows]
-    facts = {"rows": rows, "here": talk.address, "more": found.next, "query": query, "is_further": before is not None}
+    rows = [(address_of(row.name), row.title, datetime.fromtimestamp(row.active_ms / 1000, UTC)) for row in page.rows]
+    facts = {"rows": rows, "here": talk.address, "more": page.next, "query": query, "is_further": before is not None}
     return draw("list" if before is None else "rows", talk.lang, **facts)

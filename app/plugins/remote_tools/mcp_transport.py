@@ -141,17 +141,17 @@ async def _check(response: httpx.Response) -> None:
     is_packed = response.headers.get("content-encoding", "identity").lower() != "identity"
     kind, body = response.headers.get("content-type", "").lower(), response.stream
     assert isinstance(body, httpx.AsyncByteStream)
-    asked = _asked(response.request)
-    if asked is None or not response.is_success:
+    id = _asked(response.request)
+    if id is None or not response.is_success:
         if is_packed:
             raise httpx.DecodingError(PROBLEMS[ODD][0])
         response.stream = ReplacedBody(body, _bounded(body))
     elif kind.startswith("text/event-stream") and not is_packed:
-        response.stream = ReplacedBody(body, _events(body, asked))
+        response.stream = ReplacedBody(body, _events(body, id))
     else:
         is_read = kind.startswith("application/json") and not is_packed
         problem = MISSING if response.status_code == 202 else 0 if is_read else ODD
-        message = _error(problem, asked) if problem else await _message(body, asked)
+        message = _error(problem, id) if problem else await _message(body, id)
         await body.aclose()
         response.status_code, response.headers = 200, httpx.Headers({"content-type": "application/json"})
         response.stream = httpx.ByteStream(message)
@@ -163,20 +163,20 @@ def _asked(request: httpx.Request) -> RequestId | None:
     return message.id if isinstance(message, JSONRPCRequest) else None
 
 
-async def _message(body: httpx.AsyncByteStream, asked: RequestId) -> bytes:
+async def _message(body: httpx.AsyncByteStream, id: RequestId) -> bytes:
     """Return the answer to a request, or an error in its place."""
     try:
         text = b"".join([piece async for piece in _bounded(body)]).decode("utf-8-sig", "replace")
         answer = JSONRPCMessage.model_validate_json(text := with_whole_characters(text)).root
-        is_answer = isinstance(answer, JSONRPCResponse | JSONRPCError) and str(answer.id) == str(asked)
+        is_answer = isinstance(answer, JSONRPCResponse | JSONRPCError) and str(answer.id) == str(id)
     except UnreadAnswer as unread:
-        return _error(unread.problem, asked)
+        return _error(unread.problem, id)
     except ValidationError:
         is_answer = False
-    return text.encode() if is_answer else _error(BROKEN, asked)
+    return text.encode() if is_answer else _error(BROKEN, id)
 
 
-async def _events(body: httpx.AsyncByteStream, asked: RequestId) -> AsyncIterator[bytes]:
+async def _events(body: httpx.AsyncByteStream, id: RequestId) -> AsyncIterator[bytes]:
     """Yield the events of a stream, and an error behind them; the library reads up to the answer."""
     problem, goes_on, decoder = MISSING, False, LineDecoder("replace")
     try:
@@ -188,7 +188,7 @@ async def _events(body: httpx.AsyncByteStream, asked: RequestId) -> AsyncIterato
     except UnreadAnswer as unread:
         problem = unread.problem
     if problem == LONG or not goes_on:
-        yield decoder.decode(b"\n").encode() + b"\n\ndata: %s\n\n" % _error(problem, asked)
+        yield decoder.decode(b"\n").encode() + b"\n\ndata: %s\n\n" % _error(problem, id)
 
 
 async def _bounded(body: httpx.AsyncByteStream) -> AsyncIterator[bytes]:
@@ -219,9 +219,9 @@ class ReplacedBody(httpx.AsyncByteStream):
         await self._body.aclose()
 
 
-def _error(problem: int, asked: RequestId) -> bytes:
+def _error(problem: int, id: RequestId) -> bytes:
     error = ErrorData(code=problem, message=PROBLEMS[problem][0])
-    return JSONRPCError(jsonrpc="2.0", id=asked, error=error).model_dump_json().encode()
+    return JSONRPCError(jsonrpc="2.0", id=id, error=error).model_dump_json().encode()
 
 
 class UnreadAnswer(NoAnswer):

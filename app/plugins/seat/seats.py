@@ -331,9 +331,9 @@ class Seats(NoticeSource, Takeover):
         self._tell_clocks()
         return outcome
 
-    def _end(self, database: Session, seat: Seat, told: str) -> None:
+    def _end(self, database: Session, seat: Seat, reason: str) -> None:
         database.execute(LEAVE, (seat.thread,))
-        self._tell(database, seat, sentence("seat/phrases", told, seat.lang, name=seat.holder))
+        self._tell(database, seat, sentence("seat/phrases", reason, seat.lang, name=seat.holder))
 
     def _tell(self, database: Session, seat: Seat, text: str) -> None:
         """Send the user a sentence of our own."""

@@ -25,7 +25,7 @@ def _of_tables(tables: Mapping[str, Any], schemas: Schemas) -> Iterator[str]:
             if tool not in schemas:
                 yield f"[{table}] names {tool!r}, a tool that no speaker has"
                 continue
-            known = parameters({"name": tool, "parameters": schemas[tool]})
+            fields = parameters({"name": tool, "parameters": schemas[tool]})
             names = [name for of_value in entry.values() for name in of_value] if table == "needs" else entry
-            for name in (name for name in names if name not in known):
-                yield f"[{table}] names {name!r}, which {tool} does not take; it takes: {', '.join(known)}"
+            for name in (name for name in names if name not in fields):
+                yield f"[{table}] names {name!r}, which {tool} does not take; it takes: {', '.join(fields)}"

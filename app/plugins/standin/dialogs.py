@@ -41,8 +41,8 @@ def _aside(now: Situation) -> Move | None:
     if now.form and now.says("cancel"):
         return hand_back("", sentence("left", now.lang))
     if now.asks and now.says("cancel", "no"):
-        known = ", ".join(value for value in now.asks["args"].values() if isinstance(value, str))
-        return Move(sentence("dropped", now.lang, what=known) if known else sentence("cancelled", now.lang))
+        values = ", ".join(value for value in now.asks["args"].values() if isinstance(value, str))
+        return Move(sentence("dropped", now.lang, what=values) if values else sentence("cancelled", now.lang))
     is_of_nothing = all({*REFERRING} & {*it.slots} and not pointed(now, it.pattern.tool, it.slots) for it in now.wishes)
     if now.says("leave") and is_of_nothing:
         return _leave(now)
@@ -93,9 +93,9 @@ def _answer(now: Situation, plan: Plan) -> Move:
     is_told = bool(acted) or any(call.name in lookups for call in plan.calls)
     filled = [noted(now, it.call.args) for it in acted if it.call.name == FILL_FORM and not it.failed]
     others = [it for it in now.results if it.failed or it.call.name != FILL_FORM]
-    told, remarks = in_words(others, lookups, now.lang) if is_told and others else "", [*dict.fromkeys(plan.remarks)]
+    facts, remarks = in_words(others, lookups, now.lang) if is_told and others else "", [*dict.fromkeys(plan.remarks)]
     # A question comes last; what could not be done comes before the list as it is now.
-    text = joined(*filled, *((told, *remarks) if plan.asks else (*remarks, told)), by="\n")
+    text = joined(*filled, *((facts, *remarks) if plan.asks else (*remarks, facts)), by="\n")
     if plan.foreign:
         return hand_back(". ".join(plan.foreign), text)
     if acted and acted[-1].failed and WHEN in (args := acted[-1].call.args) and text.endswith(("?", "？")):
@@ -107,8 +107,8 @@ def _answer(now: Situation, plan: Plan) -> Move:
         return _go_on(now, text)
     if not (text or (is_told and any(result.seen for result in now.results))):
         return _go_on(now, "") if now.form and (now.begun or plan.begun) else _at_a_loss(now, plan)
-    known = now.asks["args"] if now.asks and not now.form else {}
-    if acted and known and not any(known.items() <= it.call.args.items() for it in acted):
+    open_args = now.asks["args"] if now.asks and not now.form else {}
+    if acted and open_args and not any(open_args.items() <= it.call.args.items() for it in acted):
         return _go_on(now, text)
     is_beside = now.begun and acted and not filled and not acted[-1].declined
     if (now.form and not is_beside) or (plan.calls and all(call.name == HELP for call in plan.calls)):

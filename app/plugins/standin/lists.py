@@ -32,14 +32,14 @@ def entries_of(now: Situation, tool: str) -> dict[int, str] | None:
 
 def pointed(now: Situation, tool: str, slots: Mapping[str, str], *, recently: bool = False) -> int | None:
     """Return the number of the entry that "it" means: the one that the list's last write told (or `recently`)."""
-    said = [slots[name] for name in {*REFERRING} & slots.keys()]
-    is_meant = any(now.words.means(raw, "pointing") and not now.words.means(raw, "indefinite") for raw in said)
+    references = [slots[name] for name in {*REFERRING} & slots.keys()]
+    is_meant = any(now.words.means(raw, "pointing") and not now.words.means(raw, "indefinite") for raw in references)
     return written(now, tool, now.last_results if recently else results(now.before)) if is_meant else None
 
 
-def written(now: Situation, tool: str, told: Sequence[CallResult]) -> int | None:
+def written(now: Situation, tool: str, results: Sequence[CallResult]) -> int | None:
     """Return the number of the only entry that the last write to a tool's list told, or that it has added there."""
-    wrote = [it for it in told if not it.failed and now.writes(it.call.name) and thing(it.call.name) == thing(tool)]
+    wrote = [it for it in results if not it.failed and now.writes(it.call.name) and thing(it.call.name) == thing(tool)]
     if not wrote:
         return None
     added = [value for values in wrote[-1].call.args.values() if isinstance(values, list) for value in values]
@@ -61,11 +61,11 @@ def tool_for(now: Situation, match: Match) -> str:
         return next((it for it in alike if kinds[it] & {*words.stems(raw)} - words.stop), tool)
     if not match.pattern.is_weak or match.pattern.fixed <= words.listed("halt"):
         return tool
-    asked = now.asks["tool"] if now.asks and "served" not in notes_of(now.before[-1]) else ""
-    alike = sorted(alike, key=lambda it: (it != asked, thing(it) != now.recent, it != tool)) or [tool]
+    asking_tool = now.asks["tool"] if now.asks and "served" not in notes_of(now.before[-1]) else ""
+    alike = sorted(alike, key=lambda it: (it != asking_tool, thing(it) != now.recent, it != tool)) or [tool]
     listed = [(it, entries_of(now, it)) for it in alike if number(raw, words) is None]
-    found = (it for it, entries in listed if entries is None or all(refer(raw, entries, words).values()))
-    return next(found, alike[0])
+    fitting = (it for it, entries in listed if entries is None or all(refer(raw, entries, words).values()))
+    return next(fitting, alike[0])
 
 
 def numbered(text: str) -> dict[int, str]:

@@ -288,8 +288,8 @@ class Phrasebook:
 
     def find(self, text: str, own: Collection[str], active: Collection[str] = ()) -> Match | None:
         """Return the best match of the whole text; None if no pattern fits."""
-        said = spoken(text, self.lang)
-        fits = [Match(it, slots, text) for it in self.patterns if (slots := it.match(said)) is not None]
+        words = spoken(text, self.lang)
+        fits = [Match(it, slots, text) for it in self.patterns if (slots := it.match(words)) is not None]
         if not fits:
             return None
         best = max(fits, key=lambda match: match.rank(own, active))

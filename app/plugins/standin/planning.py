@@ -74,21 +74,21 @@ class Filler:
         words, kinds = self.now.words, {name: self.parameters[name].kind for name in raw}
         every = {it for it in raw if kinds[it] in IDENTIFIERS and "all" in words.made_of(raw[it], "stop", "all")}
         plan.remarks += [sentence("one_by_one", self.now.lang)] * bool(every)
-        said = {it: raw[it] for it in raw if not (it in every or self._says_nothing(self.parameters[it], raw[it]))}
+        slots = {it: raw[it] for it in raw if not (it in every or self._says_nothing(self.parameters[it], raw[it]))}
         args = {**(given or {}), **self._spelled(raw)}
         for name, parameter in self.parameters.items():
-            if name not in said or parameter.kind in IDENTIFIERS:
+            if name not in slots or parameter.kind in IDENTIFIERS:
                 continue
             try:
-                args[name] = self.value(parameter, said[name])
+                args[name] = self.value(parameter, slots[name])
             except Unclear as unclear:
                 plan.remarks.append(str(unclear))
                 is_over = plan.calls or lists.entries_of(self.now, self.tool) == {}
                 plan.asks = None if is_over else {"tool": self.tool, "slot": name, "args": args}
                 return
-        args |= self._answers(args, said)
+        args |= self._answers(args, slots)
         if missing := self._missing(args):
-            if missing == WHEN and any(values.tells_time(text, self.now.words) for text in said.values()):
+            if missing == WHEN and any(values.tells_time(text, self.now.words) for text in slots.values()):
                 # "Pills every day at 8 and at 20": another time would be wrong beside those in the text.
                 plan.remarks.append(sentence("not_understood", self.now.lang))
                 return
@@ -138,23 +138,23 @@ class Filler:
         spare.sort(key=lambda it: (it.name not in REFERRING, it.kind != "time"))
         return next((it.name for it in spare if it.name not in args), None)
 
-    def _answers(self, args: Mapping[str, object], said: Mapping[str, str]) -> dict[str, object]:
+    def _answers(self, args: Mapping[str, object], slots: Mapping[str, str]) -> dict[str, object]:
         """Return the missing arguments that the user has chosen or filled in; else let the user do so next."""
         answered: dict[str, object] = {}
         for place, (name, parameter) in enumerate(self.parameters.items()):
             getter = self._getter(parameter)
-            if name in {*args, *answered} or getter is None or not (parameter.required or name in said):
+            if name in {*args, *answered} or getter is None or not (parameter.required or name in slots):
                 continue
-            found = [result for result in self.now.results if result.call.name == getter]
-            results = [_object(result.text) for result in found]
-            if found and not found[0].failed and found[0].text == "[]":
+            getter_results = [result for result in self.now.results if result.call.name == getter]
+            results = [_object(result.text) for result in getter_results]
+            if getter_results and not getter_results[0].failed and getter_results[0].text == "[]":
                 # Nothing fits the words, and nothing is to be chosen.
                 raise NeedsCall(None)
             if not results:
                 # The parameters after an order, such as its items, tell which order is meant.
                 behind = [it for it in [*self.parameters][place:] if self.parameters[it].kind in IDENTIFIERS]
-                told = [said[it] for it in behind if it in said]
-                raise NeedsCall(self._getting(getter, {**args, **answered}, told))
+                descriptions = [slots[it] for it in behind if it in slots]
+                raise NeedsCall(self._getting(getter, {**args, **answered}, descriptions))
             if parameter.kind == "ids" and name.removesuffix("s") in results[0]:
                 answered[name] = [results[0][name.removesuffix("s")]]
             elif name in results[0]:
@@ -169,9 +169,9 @@ class Filler:
         names = [it for it in self.now.tools if it.startswith(kind) and parameter.name.startswith(it[len(kind) :])]
         return max(names, key=len, default=None)
 
-    def _getting(self, getter: str, args: Mapping[str, Any], told: list[str]) -> PlannedCall:
+    def _getting(self, getter: str, args: Mapping[str, Any], descriptions: list[str]) -> PlannedCall:
         """Return the call of a getter that finds the missing argument of a call."""
-        words = next((values.clean(it, self.now.words) for it in told if identifier_in(it) is None), None)
+        words = next((values.clean(it, self.now.words) for it in descriptions if identifier_in(it) is None), None)
         passable, passed = {"words": words, **args}, {}
         for name, parameter in self.now.tools[getter].items():
             # `return_delivered_order_items` is about orders that are delivered.
@@ -201,12 +201,12 @@ class Filler:
         if not (meant := lists.refer(raw, listing, words)):
             raise Unclear(next(it.text for it in self.now.results if it.call.name == shown_by))
         if unknown := [name for name, places in meant.items() if not places]:
-            told, seen = sentence("not_on_list", self.now.lang, name=", ".join(unknown)), self.now.results[-1]
-            if listing and seen.call.name != shown_by and shown_by and "page" in self.now.tools[shown_by]:
+            remark, latest = sentence("not_on_list", self.now.lang, name=", ".join(unknown)), self.now.results[-1]
+            if listing and latest.call.name != shown_by and shown_by and "page" in self.now.tools[shown_by]:
                 # Another list, looked at in vain, would be the last one.
                 raise NeedsCall(PlannedCall(shown_by, {"page": 1}))
-            shown = "" if seen.seen and seen.call.name == shown_by else _shown(listing)
-            raise Unclear(joined(told, shown, by="\n"))
+            shown = "" if latest.seen and latest.call.name == shown_by else _shown(listing)
+            raise Unclear(joined(remark, shown, by="\n"))
         places = [it[0] if len(it) == 1 else self._chosen(it, listing) for it in meant.values()]
         return list(dict.fromkeys(places))
 
@@ -288,16 +288,16 @@ def _follow_all(now: Situation, plan: Plan) -> None:
             plan.remarks.append(in_words(failed, (), now.lang))
 
 
-def _correct(now: Situation, plan: Plan, said: str, *, is_more: bool = False) -> None:
+def _correct(now: Situation, plan: Plan, words: str, *, is_more: bool = False) -> None:
     """Correct an open value, or the time, of the call in question or the last one; or add to its list (`is_more`)."""
     acted = now.left.calls[:1] if now.left else [it.call for it in now.last_results if not it.failed]
     acted = [it for it in acted if it.name in now.tools and not it.name.startswith((*LOOKUPS, SKIP))]
-    if not acted or not values.is_name(said, now.words):
+    if not acted or not values.is_name(words, now.words):
         return
     tool, args, kinds = acted[-1].name, acted[-1].args, now.tools[acted[-1].name]
-    is_listed, is_time = lists.lister(now, tool) is not None, values.time_in(said, now.words) is not None
+    is_listed, is_time = lists.lister(now, tool) is not None, values.time_in(words, now.words) is not None
     # "No, at 10" cannot be the title of a film, and "no, 10" may be one.
-    is_name = not (is_more or (is_time and values.number(said, now.words) is None))
+    is_name = not (is_more or (is_time and values.number(words, now.words) is None))
     is_time = is_time and WHEN in args
     fitting = ("time",) if is_time else (*OPEN, *IDENTIFIERS) if is_name else OPEN
     named = [name for name in args if name in kinds and kinds[name].kind in fitting]
@@ -306,28 +306,28 @@ def _correct(now: Situation, plan: Plan, said: str, *, is_more: bool = False) ->
     named = listed or ([] if is_more and is_listed else named)
     given = {name: value for name, value in args.items() if name not in named}
     if is_more and listed and (now.left or tool == FILL_FORM):
-        said = ", ".join([*args[listed[0]], said])
+        words = ", ".join([*args[listed[0]], words])
     elif named and not (is_more or is_time):
-        said = values.put_in(args[named[0]], said, now.words)
+        words = values.put_in(args[named[0]], words, now.words)
     if not is_more and named and is_listed and not now.left:
         tool, number = f"{CHANGE}{values.thing(tool)}", args.get("number") or lists.written(now, tool, now.last_results)
         is_there = number and tool in now.tools
         named, given = (named if is_time else ["text"], {"number": number}) if is_there else ([], {})
     if len(named) == 1:
-        Filler(now, tool).add(plan, {named[0]: said}, given)
+        Filler(now, tool).add(plan, {named[0]: words}, given)
         # "No, the kettle": the lamp is watched no more.
         plan.calls += [stop] if plan.calls and not is_more and (stop := stopping(now)) else []
         plan.unsure = bool(plan.calls)
 
 
-def _may_be_answer(now: Situation, asked: Parameter) -> bool:
-    words, said = now.words, now.words.key(now.heard)
+def _may_be_answer(now: Situation, parameter: Parameter) -> bool:
+    words, message = now.words, now.words.key(now.heard)
     # "My work experience" and "correct the experience to …" give no value.
-    named = {*said} & {stem for entry in now.fields.values() for stem in words.stems(entry["label"])}
-    is_of_field = bool(named) and (named >= {*said} - words.stop or said[0] in words.listed("bare", "ending"))
+    named = {*message} & {stem for entry in now.fields.values() for stem in words.stems(entry["label"])}
+    is_of_field = bool(named) and (named >= {*message} - words.stop or message[0] in words.listed("bare", "ending"))
     # What the user took back from another dialog is no answer here.
-    is_taken = _takes_any(asked) and not now.facts.get("undone") and values.is_name(behind_no(now.heard), words)
-    is_taken = is_taken and not (asked.tool == FILL_FORM and values.vague(now.heard, words))
+    is_taken = _takes_any(parameter) and not now.facts.get("undone") and values.is_name(behind_no(now.heard), words)
+    is_taken = is_taken and not (parameter.tool == FILL_FORM and values.vague(now.heard, words))
     return is_value(now) or (is_taken and not is_of_field)
 
 
@@ -388,8 +388,8 @@ def _fill_once(now: Situation, plan: Plan) -> None:
     is_told = any(it.pattern.of_form for it in now.wishes)
     args: dict[str, Any] = {}
     for name, value in ((name, value) for it in filled for name, value in it.items()):
-        known: Any = args.get(name) or ((now.facts.get("form") or {}).get(name) if is_told else None)
-        args[name] = list(dict.fromkeys([*(known or ()), *value])) if isinstance(value, list) else value
+        before: Any = args.get(name) or ((now.facts.get("form") or {}).get(name) if is_told else None)
+        args[name] = list(dict.fromkeys([*(before or ()), *value])) if isinstance(value, list) else value
     if filled:
         plan.calls = [PlannedCall(FILL_FORM, args), *(call for call in plan.calls if call.name != FILL_FORM)]
 

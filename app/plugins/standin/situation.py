@@ -181,8 +181,8 @@ class Situation:
     def is_disputed(self) -> bool:
         """Whether any words fill another dialog's example of a question, while a dialog that searches may know more."""
         is_question = self.own is not None and SEARCH in self.own["tools"] and self.words.asks(self.heard)
-        found = self.phrases.wishes(self.heard, self.tools) if is_question and HELP not in self.in_vain else ()
-        return any(it.pattern.owner for it in found)
+        wishes = self.phrases.wishes(self.heard, self.tools) if is_question and HELP not in self.in_vain else ()
+        return any(it.pattern.owner for it in wishes)
 
     @cached_property
     def wishes(self) -> tuple[Match, ...]:

@@ -158,11 +158,11 @@ def clean(raw: str, words: StandinVocabulary) -> str:
     return flat[telling.start :] if telling and telling != units[0] else flat
 
 
-def put_in(old: object, said: str, words: StandinVocabulary) -> str:
+def put_in(old: object, correction: str, words: StandinVocabulary) -> str:
     """Return a correction of a value: "to school" comes in place of "to work", and else without its preposition."""
-    head, _, rest = said.strip().partition(" ")
+    head, _, rest = correction.strip().partition(" ")
     if not rest or head.casefold() not in words.phrases("beside"):
-        return said
+        return correction
     text = ", ".join(old) if isinstance(old, list) else old
     kept, is_there, _ = f" {text}".rpartition(f" {head} ")
     return f"{kept} {head} {rest}".strip() if is_there else rest

@@ -225,12 +225,12 @@ def _missed(state: ThreadState) -> list[AnyMessage]:
 
     Their answers were broken off, or a client has put them there.
     """
-    messages, seen = state.get("messages", []), {*state.get("seen", []), state.get("received")}
+    messages, seen_ids = state.get("messages", []), {*state.get("seen", []), state.get("received")}
     behind = {message.id for message in _after(messages, state.get("received"))}
     return [
         message
         for message in messages
-        if message.id not in seen | behind and isinstance(message, HumanMessage | AIMessage) and message.text
+        if message.id not in seen_ids | behind and isinstance(message, HumanMessage | AIMessage) and message.text
     ]
 
 

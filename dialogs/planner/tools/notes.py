@@ -88,11 +88,11 @@ async def find_notes(about: Text, runtime: Runtime) -> str:
     about: what it is about ("my car").
     """
     lang = runtime.state["lang"]
-    found = closest({note: note.values["text"] for note in await NOTES.entries(runtime)}, about, lang)
-    if not found:
+    notes = closest({note: note.values["text"] for note in await NOTES.entries(runtime)}, about, lang)
+    if not notes:
         return said("notes_not_told", lang, about=about)
-    told(found, runtime)
-    return said("notes_found", lang, items="; ".join(note.words for note in found))
+    told(notes, runtime)
+    return said("notes_found", lang, items="; ".join(note.words for note in notes))
 
 
 @traits(volatile=True, private=True)

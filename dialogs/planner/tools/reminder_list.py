@@ -154,10 +154,10 @@ async def changed(reminder: Reminder, runtime: Runtime, *, text: str, moment: Mo
 
 def _asking(runtime: Runtime) -> str:
     """Return the message of the user for which the speaker made this call; a later yes changes nothing of it."""
-    asked = runtime.state["heard"]["text"] or ""
+    text = runtime.state["heard"]["text"] or ""
     for message in runtime.state.get("talk", []):
         if isinstance(message, HumanMessage):
-            asked = message.text
+            text = message.text
         elif isinstance(message, AIMessage) and runtime.tool_call_id in (call["id"] for call in message.tool_calls):
             break
-    return asked
+    return text

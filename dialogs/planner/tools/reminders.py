@@ -92,10 +92,10 @@ async def list_reminders(runtime: Runtime, page: Page = 1, about: str = "") -> A
     about: only what this names ("when is the dentist?").
     """
     entries, lang = await REMINDERS.entries(runtime), runtime.state["lang"]
-    found = closest({it: it.words for it in entries}, about, lang)
-    if about and not found:
+    reminders = closest({it: it.words for it in entries}, about, lang)
+    if about and not reminders:
         return result(message=said("reminders_not_about", lang, about=about))
-    return await REMINDERS.shown(runtime, page, found)
+    return await REMINDERS.shown(runtime, page, reminders)
 
 
 @traits(kind="selector", private=True)

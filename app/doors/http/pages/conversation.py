@@ -159,8 +159,8 @@ class Conversation:
             if not answer.is_over:
                 yield format_sse_event(event="live", data_str=drawing.progress(is_slow=not news))
                 await asyncio.sleep(max(PACE, len(drawing.text) / PER_SECOND))
-        if drawing.question_left and (asked := await self.assistant.question(self.thread, self.user)):
-            yield format_sse_event(event="part", data_str=drawing.question(asked))
+        if drawing.question_left and (question := await self.assistant.question(self.thread, self.user)):
+            yield format_sse_event(event="part", data_str=drawing.question(question))
         yield format_sse_event(event="live", data_str="")
         yield format_sse_event(event="over", data_str="")
 
@@ -168,7 +168,7 @@ class Conversation:
         self,
         id: str,
         lines: list[TranscriptLine],
-        asked: Interrupt | None,
+        question: Interrupt | None,
         steps: Sequence[Step],
         sign: str | None = None,
         chosen: Mapping[str, str] | None = None,
@@ -184,12 +184,12 @@ class Conversation:
         heard = [self._heard(line.text, **line.metadata) for line in lines if line.role == "user"]
         if answer and not lines:
             heard = [self._heard(answer.turn.text, source=answer.turn.source, quoted=answer.turn.quoted)]
-        asked_id = asked.id if asked else None
+        asked_id = question.id if question else None
         if answer and answer.is_over:
             events = [event for event in answer.events if not (isinstance(event, Interrupt) and event.id == asked_id)]
             parts = Markup().join(map(drawing.part, events))
         else:
-            words = worded(asked, self.lang) if asked else ""
+            words = worded(question, self.lang) if question else ""
             answered = [line for line in lines if line.role == "assistant" and line.text != words]
             parts = drawing.past(answered, steps)
         sources = {line.metadata.get("source") for line in lines if line.role == "user"}

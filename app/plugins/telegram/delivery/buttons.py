@@ -64,11 +64,11 @@ class Tap:
         return say("done", lang) if _is_done_said(question) else None
 
 
-def keyboard(question: Interrupt, asked: str, lang: str, page: int = 0) -> InlineKeyboardMarkup | None:
+def keyboard(question: Interrupt, user: str, lang: str, page: int = 0) -> InlineKeyboardMarkup | None:
     """Return the buttons of a question to a user. A long list of options comes in pages; a form has no buttons."""
 
     def button(label: str, choice: object) -> InlineKeyboardButton:
-        return InlineKeyboardButton(label, callback_data=str(Tap(question.id, str(choice), asked)))
+        return InlineKeyboardButton(label, callback_data=str(Tap(question.id, str(choice), user)))
 
     other = button(say("other", lang), OTHER)
     cancel = button(say("leave", lang), CANCEL)

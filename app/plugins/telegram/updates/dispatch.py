@@ -123,11 +123,11 @@ class Dispatch:
 
     async def _tap(self, row: UpdateRow, query: CallbackQuery) -> None:
         tap = Tap.read(query.data or "")
-        data, _, asked = (query.data or "").partition(OF)
-        row = row.at(place := await self._on_behalf(row.place, tap.asked if tap else asked, query.from_user))
+        data, _, owner = (query.data or "").partition(OF)
+        row = row.at(place := await self._on_behalf(row.place, tap.asked if tap else owner, query.from_user))
         if tap:
             await take_tap(row, query, tap)
-        elif asked != place.owner:
+        elif owner != place.owner:
             # In a group, anybody can tap.
             remark = say("not_yours", await self._door.lang(place))
             row.do_beside(answer(query, remark))
@@ -141,11 +141,11 @@ class Dispatch:
         else:
             row.do_beside(settle(query))
 
-    async def _on_behalf(self, place: TelegramPlace, asked: str, user: User) -> TelegramPlace:
+    async def _on_behalf(self, place: TelegramPlace, owner: str, user: User) -> TelegramPlace:
         """Return the place of the group's administrators, if the question was theirs and the tapping user is one."""
-        is_theirs = place.is_group and asked == anonymous_of(self._door.names, place.chat)
+        is_theirs = place.is_group and owner == anonymous_of(self._door.names, place.chat)
         may_answer = is_theirs and await self._door.administers(place, user.id)
-        return replace(place, user=asked) if may_answer else place
+        return replace(place, user=owner) if may_answer else place
 
     async def _returns_by(self, place: TelegramPlace, link: str) -> bool:
         question = await self._door.assistant.question(place.thread, place.owner)

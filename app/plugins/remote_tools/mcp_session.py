@@ -1,6 +1,7 @@
 """Hold one session with an MCP server for the application's life; a lost one is opened again for the next call."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
@@ -25,7 +26,9 @@ from pydantic import Field, model_validator
 
 from app.plugins.remote_tools.answer import NoAnswer
 from app.plugins.remote_tools.files import ServerSpec
-from app.plugins.remote_tools.mcp_transport import PROBLEMS, End, UnreadAnswer, cause, connected
+from app.plugins.remote_tools.mcp_answer import PROBLEMS, End, UnreadAnswer, cause
+from app.plugins.remote_tools.mcp_http import http_session
+from app.plugins.remote_tools.mcp_stdio import process_session
 from app.process.tasks import TaskSet
 
 MOST_PAGES = 100
@@ -63,6 +66,8 @@ class McpSession:
         self.problem = problem
 
     async def _hold(self, connect: Callable[[End], AbstractAsyncContextManager[ClientSession]]) -> None:
+        # The library would log a traceback for every line that is not a message; a server may write thousands.
+        logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
         try:
             async with connect(self._end) as session:
                 await session.initialize()
@@ -111,7 +116,7 @@ class HeldServer:
 
     def __init__(self, name: str, server: ServerSpec, secrets: Mapping[str, str]) -> None:
         self.name, self.timeout = name, server.timeout
-        self._connect = partial(connected, server, secrets)
+        self._connect = partial(process_session if server.command else http_session, server, secrets)
         self._session: McpSession | None = None
         self._opening = asyncio.Lock()
         self._checks = TaskSet()

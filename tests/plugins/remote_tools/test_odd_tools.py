@@ -24,8 +24,8 @@ from app.composition.served_tools import tried
 from app.plugins.remote_tools.answer import NoAnswer
 from app.plugins.remote_tools.files import McpFile, ServerSpec
 from app.plugins.remote_tools.mcp import words_of
+from app.plugins.remote_tools.mcp_answer import LARGEST_ANSWER
 from app.plugins.remote_tools.mcp_session import HeldServer
-from app.plugins.remote_tools.mcp_transport import LARGEST_ANSWER
 from app.testing import Chat
 from app.testing.script import Call
 from tests.plugins.remote_tools.odd_mcp_server import TOOLS, UNSHOWN

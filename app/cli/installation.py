@@ -21,13 +21,13 @@ from app.composition import (
     discover,
     equipped,
     faults_of,
-    make_models,
     open_assistant,
     plugins_found,
     tables_of,
     unanswered,
 )
 from app.composition.help_chain import brought_links, check_help
+from app.composition.models import make_models
 from app.composition.served_tools import openers, tried, with_served_tools
 from app.composition.windows import fitting
 from app.databases import backend_of

@@ -12,13 +12,12 @@ from typing import cast
 
 from langchain_core.messages import AIMessage
 from langchain_core.tools import BaseTool
-from langgraph.store.base import BaseStore
 from pydantic_settings import BaseSettings
 
 import dialogs
 import observers
 import prompts
-from agents.conversation.gate import Thresholds, trained_gate, weights
+from agents.conversation.gate import trained_gate
 from agents.discovery import code_of
 from agents.errors import ConfigError, ContractError, UsageError
 from agents.foreign import contain_tasks, contained
@@ -27,8 +26,7 @@ from agents.hooks import around
 from agents.memory import Memory
 from agents.memory.backend import Backend
 from agents.memory.connection import ENGINE, Tables
-from agents.models import AskModel, Model, ModelRequest, Models
-from agents.models.local_chat import LocalChat
+from agents.models import AskModel, ModelRequest, Models
 from agents.plugin import AroundTurn, Plugin
 from agents.state import SUPERVISOR
 from agents.toolkit.call import AroundToolCall
@@ -43,9 +41,11 @@ from app.assistant.turn_queue import TurnQueue
 from app.composition.breaker import guarded
 from app.composition.help_chain import brought_links, check_help, make_help
 from app.composition.history_search import search_history
+from app.composition.models import models_of
 from app.composition.rankers import keep_beside
 from app.composition.served_tools import as_accepted, openers, tried, with_served_tools
 from app.composition.supervisor_tools import abilities, change_language, current_time
+from app.composition.thresholds import load_thresholds
 from app.composition.windows import fitting
 from app.databases import backend_of
 from app.extensions import module_of, plugins
@@ -56,8 +56,6 @@ from dialogs import Dialog
 from prompts import languages
 
 LOG = logging.getLogger(__name__)
-NO_MODELS = Models(default=Model("none", LocalChat()))
-"""The models of a command that plays no turn, and so asks none."""
 SUPERVISOR_TOOLS = (current_time, abilities, change_language)
 LEADING = Speaker(name=SUPERVISOR, tools=SUPERVISOR_TOOLS)
 
@@ -140,7 +138,9 @@ async def open_parts(
         everyone, watching = discover_checked(settings, tools=not reads)
     else:
         everyone, watching = speakers, parts_found()[1]
-    models = models or guarded(_models(settings, everyone, remote), settings.model_failures, settings.model_rest)
+    if models is None:
+        made = models_of(settings, everyone, are_needed=remote)
+        models = guarded(made, settings.model_failures, settings.model_rest)
     models = hooked(models, plugins_found())
     backend = backend or backend_of(settings.database_url)
     async with AsyncExitStack() as stack:
@@ -176,33 +176,6 @@ async def _completed(settings: Settings, speakers: Speakers, models: Models) -> 
         for line in (*unfit, *refused, *misfits):
             LOG.warning("%s", line)
         yield everyone
-
-
-def _models(settings: Settings, speakers: Speakers, are_needed: bool) -> Models:
-    try:
-        return make_models(settings, speakers)
-    except ConfigError:
-        if are_needed:
-            raise
-        # What people have said can be shown and deleted while a key is missing.
-        return NO_MODELS
-
-
-def make_models(settings: Settings, speakers: Speakers, override: str | None = None) -> Models:
-    """Make the models of all roles, also those from dialogs; `override` takes the place of all of them.
-
-    Raises:
-        ConfigError: a model's name or key is wrong, or a setting names a role that does not exist.
-    """
-    own = [dialog for dialog in speakers.dialogs.values() if isinstance(dialog, Dialog)]
-    roles = {dialog.name: dialog.model for dialog in own if dialog.model} | settings.role_models
-    parameters = {dialog.name: dialog.parameters for dialog in own if dialog.parameters} | settings.llm_parameters
-    models = settings.model_copy(update={"role_models": roles, "llm_parameters": parameters}).models(override)
-    there_are = [SUPERVISOR, "observer", *speakers.dialogs]
-    if unknown := sorted(set(models.roles).difference(there_are)):
-        named = f"{', '.join(unknown)}; there are: {', '.join(there_are)}"
-        raise ConfigError(f"ROLE_MODELS or LLM_PARAMETERS: there is no role {named}")
-    return models
 
 
 def turn_hooks(plug_ins: Mapping[str, Plugin]) -> list[AroundTurn]:
@@ -419,18 +392,3 @@ async def _close(
 def make_file_reader(settings: Settings, assistant: Assistant) -> FileReader:
     """Return the reader of files; it reads speech if a plug-in offers that."""
     return FileReader(assistant, assistant.services.find(SpeechReader), settings.attached_length)
-
-
-THRESHOLDS_ITEM = ("application", "gate"), "thresholds"
-"""The place of the fitted thresholds: `model`, `low`, `high`, and their `turns` and `switches`."""
-
-
-async def load_thresholds(store: BaseStore) -> Thresholds | None:
-    """Return the thresholds of this installation; None if it has none, or they belong to other weights."""
-    item = await store.aget(*THRESHOLDS_ITEM)
-    if item is None:
-        return None
-    if item.value["model"] != weights().name:
-        LOG.warning("the gate has new weights since it was calibrated; calibrate it again")
-        return None
-    return Thresholds(item.value["low"], item.value["high"])

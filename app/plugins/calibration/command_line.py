@@ -8,7 +8,7 @@ import typer
 
 from agents.command_line import CommandResult
 from agents.conversation.gate import weights
-from app.composition import THRESHOLDS_ITEM, load_thresholds
+from app.composition.thresholds import THRESHOLDS_ITEM, load_thresholds
 from app.databases import backend_of
 from app.plugins.calibration.thresholds import fitted
 from app.settings import read_settings

@@ -11,7 +11,8 @@ from agents.models.answer import answer_in
 from agents.models.factory import Parameters
 from agents.toolkit.speaker import Speaker, Speakers
 from app.assistant import Assistant
-from app.composition import discover_checked, make_models
+from app.composition import discover_checked
+from app.composition.models import make_models
 from app.plugins.lab.agent_file import Tuning
 from app.plugins.lab.beginning import Beginning, staged_from
 from app.plugins.lab.mocks import Mock, with_mocks

@@ -18,7 +18,8 @@ from agents.memory.notices import Due
 from app.assistant import Assistant
 from app.assistant.clocks import Clock, Deliver, Ring, Unreachable
 from app.cli.invocation import tell
-from app.composition import NO_MODELS, open_assistant
+from app.composition import open_assistant
+from app.composition.models import NO_MODELS
 from app.doors.ringing import RingingDoor
 from app.process.exit_codes import TROUBLE
 from app.process.logs import log_on_stderr

@@ -17,7 +17,8 @@ from agents.language.text.clean import clean, safe_json
 from agents.memory.inbox import TranscriptLine
 from app.assistant.short_term_memory import contents
 from app.cli.invocation import AsJson, OptionalThread, results_alone
-from app.composition import NO_MODELS, open_assistant
+from app.composition import open_assistant
+from app.composition.models import NO_MODELS
 from app.doors.terminal.tty import incoming_lines
 from app.plugins.seat.place import Operator, Seat
 from app.plugins.seat.seats import Seats, take_seat

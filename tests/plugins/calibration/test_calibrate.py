@@ -11,7 +11,7 @@ import pytest
 from agents.conversation.gate import Thresholds, weights
 from agents.memory.sqlite_file import SqliteBackend
 from app.cli import command_line
-from app.composition import THRESHOLDS_ITEM, load_thresholds
+from app.composition.thresholds import THRESHOLDS_ITEM, load_thresholds
 from app.plugins.calibration.thresholds import LEAST_STAYS, LEAST_SWITCHES
 from tests.doors.cli.conftest import Captured
 

@@ -11,7 +11,8 @@ import pytest
 from agents.errors import UsageError
 from app.assistant import Assistant, Turn
 from app.cli import command_line
-from app.composition import discover_checked, make_models, open_assistant
+from app.composition import discover_checked, open_assistant
+from app.composition.models import make_models
 from app.plugins.lab.beginning import Beginning, beginning_of, staged_from
 from app.plugins.lab.cases import Case
 from app.plugins.lab.desk import sitting

@@ -10,7 +10,8 @@ from agents.errors import ContractError
 from agents.events import Interrupt, trace
 from app.assistant import Turn
 from app.cli import command_line
-from app.composition import discover, discover_checked, make_models, open_assistant
+from app.composition import discover, discover_checked, open_assistant
+from app.composition.models import make_models
 from app.plugins.lab import SHARED
 from app.plugins.lab.folder import LabSettings
 from app.settings import Settings, read

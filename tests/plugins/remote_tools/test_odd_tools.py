@@ -165,11 +165,11 @@ UNREAD = {
     "packed": (f"{JSON}Content-Encoding: gzip\r\n\r\n", "its answer is packed"),
     "text": ("200 X\r\nContent-Type: text/plain\r\n\r\n{}", "neither JSON nor a stream of events"),
     "too long": (f"{JSON}\r\n{'x' * (LARGEST_ANSWER + 1)}", "its answer is longer than"),
-    "cut": (f'{JSON}\r\n{{"jsonrpc": "2.0", "id"', "its answer is no message"),
-    "of another call": (f'{JSON}\r\n{{"jsonrpc": "2.0", "id": 7, "result": {{}}}}', "its answer is no message"),
+    "cut": (f'{JSON}\r\n{{"jsonrpc": "2.0", "id"', "its answer does not follow"),
+    "of another call": (f'{JSON}\r\n{{"jsonrpc": "2.0", "id": 7, "result": {{}}}}', "its answer does not follow"),
     "no result": (
         f'{JSON}\r\n{{"jsonrpc": "2.0", "id": 0, "result": {{}}}}',
-        "its answer is no message",
+        "its answer does not follow",
     ),
     "broken off": (f"{JSON}Content-Length: 9\r\n\r\n{{", "its answer ended too early"),
     "none": ("202 X\r\nContent-Length: 0\r\n\r\n", "its answer ended too early"),
@@ -211,7 +211,7 @@ async def test_an_error_in_the_structured_content_is_read(
 
 @pytest.mark.parametrize(
     ("tool", "reason"),
-    [("never_ends_a_line", "its answer is longer than"), ("answers_null", "its answer is no message")],
+    [("never_ends_a_line", "its answer is longer than"), ("answers_null", "its answer does not follow")],
 )
 async def test_a_process_that_writes_no_answer_is_told_at_once(tmp_path: Path, tool: str, reason: str) -> None:
     """Its lines are bounded, and a line meant for an answer is not waited for; the next call has a new session."""

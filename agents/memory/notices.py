@@ -63,6 +63,10 @@ class NoticeSource(ABC):
         self.changed = asyncio.Event()
         """Set whenever another notice may have become due."""
 
+    def now_ms(self) -> int:
+        """Return the present time in Unix milliseconds."""
+        return round(self.now() * 1000)
+
     @abstractmethod
     async def due(self, until_ms: int, user: str | None, threads: str) -> Sequence[Due]:
         """Return the notices due until then, earliest first: of one user or of all, in threads of a GLOB pattern."""
@@ -90,7 +94,7 @@ class Notices(NoticeSource):
     async def add(self, user: str, thread: str, key: str, *, text: str, lang: str, at_ms: int | None = None) -> None:
         """Add a notice, due now or at a time; once for each key of a user, whether or not it was told already."""
         values = {"user": user, "key": storable(key), "thread": storable(thread), "text": storable(text), "lang": lang}
-        due_ms = self._now_ms() if at_ms is None else at_ms
+        due_ms = self.now_ms() if at_ms is None else at_ms
         await self._connection.execute(ADD, {**values, "at_ms": due_ms})
         self.changed.set()
 
@@ -110,8 +114,8 @@ class Notices(NoticeSource):
 
     async def rang(self, due: Due) -> None:
         """Note that a notice was told, and drop its text. Forget notices that were told long ago."""
-        await self._connection.execute(PRUNE, (self._now_ms() - KEPT_MS,))
-        await self._connection.execute(TOLD, (self._now_ms(), due.user, due.key))
+        await self._connection.execute(PRUNE, (self.now_ms() - KEPT_MS,))
+        await self._connection.execute(TOLD, (self.now_ms(), due.user, due.key))
 
     async def erase(self, thread: str, users: Collection[str]) -> None:
         """Delete the notices of a thread, and all those of the users."""
@@ -119,9 +123,6 @@ class Notices(NoticeSource):
         for user in users:
             await self._connection.execute("DELETE FROM notices WHERE user = ?", (user,))
         self.changed.set()
-
-    def _now_ms(self) -> int:
-        return round(self.now() * 1000)
 
 
 def rung(text: str, lang: str, at: datetime, now: datetime, *, is_late: bool) -> str:

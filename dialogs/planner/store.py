@@ -99,7 +99,7 @@ class Reminders(NoticeSource):
             if len(self._live(connection, user)) >= MOST_REMINDERS:
                 raise UsageError(f"There are {MOST_REMINDERS} reminders already; delete one first.")
             # Finished reminders count too: the user may still mean the one that had a number.
-            connection.execute(PRUNE, {"user": user, "before_ms": self._now_ms() - KEPT_MS})
+            connection.execute(PRUNE, {"user": user, "before_ms": self.now_ms() - KEPT_MS})
             (last,) = connection.execute(LAST, (user,)).fetchone()
             new = Reminder(
                 user=user,
@@ -199,7 +199,7 @@ class Reminders(NoticeSource):
 
         def note(connection: Session) -> None:
             if reminder := _first(connection, STILL_DUE, due.key, due.at_ms):
-                _save(connection, self._after_ringing(reminder, self._now_ms()))
+                _save(connection, self._after_ringing(reminder, self.now_ms()))
 
         await self._write(note)
 
@@ -234,10 +234,7 @@ class Reminders(NoticeSource):
         return outcome
 
     def _live(self, connection: Session, user: str) -> list[Reminder]:
-        return [_reminder(row) for row in connection.execute(LIVE, (user, self._now_ms() - REMEMBERED_MS))]
-
-    def _now_ms(self) -> int:
-        return round(self.now() * 1000)
+        return [_reminder(row) for row in connection.execute(LIVE, (user, self.now_ms() - REMEMBERED_MS))]
 
 
 @dataclass(frozen=True)

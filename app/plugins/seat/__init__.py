@@ -6,13 +6,12 @@ from functools import partial
 
 from langchain_core.tools import BaseTool
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agents.events import Observed
 from agents.events.views import Notice
 from agents.memory import Memory
 from agents.memory.notices import NoticeSource
-from agents.plugin import Events, PlayTurn, Plugin, TurnRequest
+from agents.plugin import Events, PlayTurn, Plugin, PluginSettings, TurnRequest
 from agents.toolkit.commands import CommandCall, SlashCommand
 from agents.toolkit.services import Services
 from app.plugins.seat.operator_chat import SeatChats
@@ -24,10 +23,8 @@ from prompts import sentence
 BACK = "back"
 
 
-class SeatSettings(BaseSettings):
+class SeatSettings(PluginSettings):
     """The limits of waiting for a person, and the operators' chat with its people."""
-
-    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
 
     seat_wait: int = Field(default=0, ge=0)
     seat_away: int = Field(default=1_800, ge=0)
@@ -69,7 +66,7 @@ async def held(request: TurnRequest, play: PlayTurn) -> Events:
     called = partial(seats.called_since, entry.thread)
     if request.is_resumed and (text := await called(entry.received_ms)):
         yield Notice(message=text)
-    begun_ms = round(seats.now() * 1000)
+    begun_ms = seats.now_ms()
     async with aclosing(play(request)) as events:
         async for event in events:
             yield event

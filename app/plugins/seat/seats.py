@@ -118,7 +118,7 @@ class Seats(NoticeSource, Takeover):
     async def call(self, thread: str, user: str, lang: str, caller: Caller, reason: str = "") -> Seat:
         """Call a person to a thread, once until somebody comes; return its seat, which a person may hold already."""
         reason = storable(reason)[:LONGEST_REASON]
-        new = Seat(storable(thread), storable(user), lang, caller, reason, since_ms=self._now_ms())
+        new = Seat(storable(thread), storable(user), lang, caller, reason, since_ms=self.now_ms())
         seat = await self._memory.database.write(lambda database: _added(database, new))
         self._tell_clocks()
         return seat
@@ -156,7 +156,7 @@ class Seats(NoticeSource, Takeover):
             raise UsageError(f"Nobody has written in the thread {thread!r}.")
 
         def take(database: Session) -> Seat:
-            new = Seat(storable(thread), last.user, lang, caller=None, reason="", since_ms=self._now_ms())
+            new = Seat(storable(thread), last.user, lang, caller=None, reason="", since_ms=self.now_ms())
             seat = _added(database, new)
             if seat.holder_id == operator.id:
                 return seat
@@ -185,7 +185,7 @@ class Seats(NoticeSource, Takeover):
                 if seat is None or seat.holder_id != operator.id:
                     raise UsageError(_nobody(thread, seat))
                 database.execute(ANSWERED, place[:1])
-                word = {"thread": place[0], "id": line_id, "user": seat.user, "at_ms": self._now_ms()}
+                word = {"thread": place[0], "id": line_id, "user": seat.user, "at_ms": self.now_ms()}
                 database.execute(QUEUE, word)
             line = self._line(text, line_id, seat, speaker=operator.name, source=PERSON)
             stored = append_told(database, place[0], line)
@@ -237,7 +237,7 @@ class Seats(NoticeSource, Takeover):
 
     async def note_waiting(self, thread: str) -> None:
         """Note that a message of the user waits for the person who holds the thread."""
-        await self._memory.database.execute(WAITS, (self._now_ms(), storable(thread)))
+        await self._memory.database.execute(WAITS, (self.now_ms(), storable(thread)))
         self._tell_clocks()
 
     async def notes_for(self, thread: str, message: str) -> list[Quoted]:
@@ -289,7 +289,7 @@ class Seats(NoticeSource, Takeover):
 
     async def unshown(self, thread: str) -> list[str]:
         """Return the unshown messages of a thread, for a door that can only answer; they count as shown."""
-        waiting = [due for due in await self.due(self._now_ms(), None, "*") if due.thread == thread]
+        waiting = [due for due in await self.due(self.now_ms(), None, "*") if due.thread == thread]
         texts = [await self.text_of(due, is_late=False) for due in waiting]
         for due in waiting:
             await self.rang(due)
@@ -310,7 +310,7 @@ class Seats(NoticeSource, Takeover):
         """
 
         def end(database: Session) -> None:
-            seat, now_ms = _seat(database, thread), self._now_ms()
+            seat, now_ms = _seat(database, thread), self.now_ms()
             if seat is None:
                 return
             since_ms = seat.waits_ms if seat.holder else seat.since_ms
@@ -347,7 +347,7 @@ class Seats(NoticeSource, Takeover):
         self, text: str, id: str, seat: Seat | None, *, speaker: str = SUPERVISOR, source: str = UNASKED
     ) -> TranscriptLine:
         to = {TO: seat.user} if seat and seat.user != seat.thread else {}
-        return TranscriptLine("assistant", speaker, text, 0, id, self._now_ms(), {"source": source, **to})
+        return TranscriptLine("assistant", speaker, text, 0, id, self.now_ms(), {"source": source, **to})
 
     def _tell_clocks(self) -> None:
         self.changed.set()
@@ -355,9 +355,6 @@ class Seats(NoticeSource, Takeover):
 
     def _ms(self, seconds: int) -> int:
         return seconds * 1000 or NEVER_MS
-
-    def _now_ms(self) -> int:
-        return round(self.now() * 1000)
 
 
 async def take_seat(assistant: "Assistant", thread: str, operator: Operator, *, force: bool = False) -> Seat:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import typer
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
-from pydantic_settings import BaseSettings
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agents.conversation.changes import Update
 from agents.errors import ConfigError, ContractError
@@ -31,6 +31,13 @@ from agents.toolkit.context import Context
 from agents.toolkit.help import HelpLink
 from agents.toolkit.services import Services
 from agents.toolkit.speaker import AgentGraphs, Speakers
+
+
+class PluginSettings(BaseSettings):
+    """Settings of a plug-in or a dialog, which an operator makes in environment variables or `.env`."""
+
+    # `.env` holds the settings of others, too.
+    model_config = SettingsConfigDict(extra="ignore")
 
 
 @dataclass(frozen=True)

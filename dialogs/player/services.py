@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 
 from pydantic import SecretStr, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agents.memory import Memory
+from agents.plugin import PluginSettings
 from agents.sources.web.fetcher import Fetcher
 from agents.sources.web.ssrf import policy_of
 from agents.toolkit import Refused, Runtime
@@ -32,10 +32,8 @@ LONGEST_LINE = 200
 """The most characters of a title in the line for each message."""
 
 
-class PlayerSettings(BaseSettings):
+class PlayerSettings(PluginSettings):
     """The settings of the player: a folder of media files, or Kodi."""
-
-    model_config = SettingsConfigDict(extra="ignore")
 
     media_folder: Path | None = None
     kodi_url: str = ""

@@ -1,13 +1,12 @@
 """An operator's settings of long-term memory; `.env.example` beside this file explains each."""
 
 from pydantic import Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from agents.plugin import PluginSettings
 
 
-class RecallSettings(BaseSettings):
+class RecallSettings(PluginSettings):
     """The model that sums conversations up."""
-
-    model_config = SettingsConfigDict(extra="ignore")
 
     memory_model: str = Field(default="", pattern="^([a-z_]+:.+)?$")
     memory_base_url: str = ""

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field, SecretStr, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import NoDecode
 
+from agents.plugin import PluginSettings
 from agents.sources.web.ssrf import policy_of
 from dialogs.research import retrievers
 from prompts import FALLBACK
@@ -55,10 +56,8 @@ def _plan(entry: str) -> RetrieverPlan:
     return plan
 
 
-class ResearchSettings(BaseSettings):
+class ResearchSettings(PluginSettings):
     """The sources of searches, and their limits."""
-
-    model_config = SettingsConfigDict(extra="ignore")
 
     search_sources: Annotated[tuple[RetrieverPlan, ...], NoDecode] = (RetrieverPlan("documents", (("documents",),)),)
     search_timeout: float = Field(default=10, gt=0, le=20)

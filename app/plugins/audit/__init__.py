@@ -6,12 +6,11 @@ from typing import Annotated
 
 import typer
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agents.command_line import CommandResult
 from agents.language.text.clean import clean
 from agents.memory import Memory
-from agents.plugin import Plugin
+from agents.plugin import Plugin, PluginSettings
 from agents.toolkit.commands import installation_of
 from agents.toolkit.services import Services
 from app.plugins.audit.log import TABLES, Audit
@@ -19,10 +18,8 @@ from app.presentation.listing import columns, moment
 from prompts import sentence
 
 
-class AuditSettings(BaseSettings):
+class AuditSettings(PluginSettings):
     """The days for which the audit log is kept."""
-
-    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
 
     audit_days: int = Field(default=365, ge=1)
 

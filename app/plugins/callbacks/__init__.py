@@ -6,12 +6,11 @@ from importlib import import_module
 from typing import Any
 
 from pydantic import AnyHttpUrl, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agents.memory import Memory
 from agents.memory.connection import Tables
 from agents.memory.inbox import storable
-from agents.plugin import Plugin
+from agents.plugin import Plugin, PluginSettings
 from agents.toolkit.services import Services
 
 TABLES = Tables(
@@ -28,10 +27,8 @@ TABLES = Tables(
 )
 
 
-class CallbackSettings(BaseSettings):
+class CallbackSettings(PluginSettings):
     """The operator's server, and the key of the signatures."""
-
-    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
 
     memory_callback_url: AnyHttpUrl | None = None
     memory_callback_secret: SecretStr | None = None

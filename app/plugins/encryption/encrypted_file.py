@@ -4,11 +4,11 @@ import re
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, SecretStr, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agents.errors import DatabaseError, UnusableDatabase, UsageError
 from agents.memory.connection import PLAIN, Connection, Driver, Session
 from agents.memory.sqlite_file import PLAIN_START, PREFIX, SqliteBackend, start_of
+from agents.plugin import PluginSettings
 from app.process.extras import load_extra
 from app.settings import Settings, read
 
@@ -38,10 +38,8 @@ def _as_sqlcipher_takes_it(value: SecretStr | None) -> SecretStr | None:
     return read_key(value.get_secret_value()) if value else value
 
 
-class EncryptionSettings(BaseSettings):
+class EncryptionSettings(PluginSettings):
     """The key of the database file."""
-
-    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
 
     database_key: Annotated[SecretStr | None, AfterValidator(_as_sqlcipher_takes_it)] = None
 

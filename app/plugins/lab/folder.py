@@ -8,8 +8,8 @@ from typing import Literal, TypeVar
 
 import yaml
 from pydantic import BaseModel
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from agents.plugin import PluginSettings
 from app.plugins.lab.refusal import LabRefusal
 from app.process.files import replace_file
 from app.settings import read
@@ -23,10 +23,8 @@ LARGEST = 5_000_000
 """The most bytes of a file that is read."""
 
 
-class LabSettings(BaseSettings):
+class LabSettings(PluginSettings):
     """The folder of the lab's files."""
-
-    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
 
     lab_folder: Path = Path("var/lab")
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import NoDecode
 
-from agents.plugin import Plugin
+from agents.plugin import Plugin, PluginSettings
 from app.extensions import written
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
@@ -34,10 +34,8 @@ def read_front_ends(text: str) -> dict[str, FrontEnd]:
     return {name: FrontEnd(*headers) for name, *headers in entries}
 
 
-class OpenAISettings(BaseSettings):
+class OpenAISettings(PluginSettings):
     """The trusted front ends: holders of keys that speak for users."""
-
-    model_config = SettingsConfigDict(env_file=".env", extra="ignore")
 
     front_ends: Annotated[dict[str, FrontEnd], NoDecode, written(read_front_ends)] = Field(default_factory=dict)
 

@@ -4,10 +4,8 @@ from contextlib import AbstractAsyncContextManager
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from pydantic_settings import BaseSettings, SettingsConfigDict
-
 from agents.memory.backend import Backend
-from agents.plugin import Plugin
+from agents.plugin import Plugin, PluginSettings
 from app.process.extras import load_extra
 from app.settings import Settings
 
@@ -18,10 +16,8 @@ SCHEMES = ("postgresql", "postgres")
 PLAYING = "app.plugins.postgres.playing"
 
 
-class PostgresSettings(BaseSettings):
+class PostgresSettings(PluginSettings):
     """Whether workers play the turns of doors."""
-
-    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
 
     workers: bool = False
 

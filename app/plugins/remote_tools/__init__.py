@@ -4,15 +4,11 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from pydantic_settings import BaseSettings, SettingsConfigDict
-
-from agents.plugin import OpenTools, Plugin
+from agents.plugin import OpenTools, Plugin, PluginSettings
 
 
-class RemoteToolsSettings(BaseSettings):
+class RemoteToolsSettings(PluginSettings):
     """The files of remote tools."""
-
-    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
 
     remote_tools: Path | None = None
     mcp_servers: Path | None = None

@@ -5,19 +5,16 @@ from contextlib import asynccontextmanager
 from importlib import import_module
 
 from pydantic import AnyHttpUrl, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from agents.plugin import Plugin
+from agents.plugin import Plugin, PluginSettings
 from agents.toolkit.services import Services
 from app.settings import Settings
 
 OPENAI_URL = "https://api.openai.com/v1"
 
 
-class SpeechSettings(BaseSettings):
+class SpeechSettings(PluginSettings):
     """The model and its server; without one it is the application's own."""
-
-    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
 
     transcriber_model: str | None = None
     transcriber_base_url: AnyHttpUrl | None = None

@@ -4,8 +4,9 @@ import re
 from typing import Annotated
 
 from pydantic import AfterValidator, AnyHttpUrl, Field, SecretStr, UrlConstraints
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import NoDecode
 
+from agents.plugin import PluginSettings
 from app.extensions import written
 from app.settings import UserNumbers
 
@@ -22,10 +23,8 @@ def _as_telegram_takes_it(value: SecretStr | None) -> SecretStr | None:
     return value
 
 
-class TelegramSettings(BaseSettings):
+class TelegramSettings(PluginSettings):
     """The bot, its people, the way of its updates, and the chats of operators."""
-
-    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
 
     telegram_bot_token: SecretStr | None = None
     telegram_api_url: str = "https://api.telegram.org"

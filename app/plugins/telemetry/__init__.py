@@ -6,17 +6,14 @@ from importlib import import_module
 from typing import Any
 
 from pydantic import AnyHttpUrl
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from agents.plugin import Events, PlayTurn, Plugin, TurnRequest
+from agents.plugin import Events, PlayTurn, Plugin, PluginSettings, TurnRequest
 from agents.toolkit.services import Services
 from app.settings import Settings
 
 
-class TelemetrySettings(BaseSettings):
+class TelemetrySettings(PluginSettings):
     """The address of the collector of spans."""
-
-    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
 
     traces_url: AnyHttpUrl | None = None
 

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agents.errors import DatabaseError, ModelUnavailable
 from agents.events import Event, ModelEnd, ModelStart
@@ -20,6 +19,7 @@ from agents.memory import Memory
 from agents.memory.connection import Session, Tables
 from agents.memory.inbox import storable
 from agents.models import FREE
+from agents.plugin import PluginSettings
 from agents.state.limits import Limits
 from agents.toolkit.context import Budgets, TurnUsage
 from app.prices import MILLION, Price, Tokens
@@ -63,10 +63,8 @@ KEPT_OF_USER = timedelta(days=1)
 """How long the counts of single users are kept behind their day; none is needed after it."""
 
 
-class UsageSettings(BaseSettings):
+class UsageSettings(PluginSettings):
     """The limits of usage for a day, 0: no limit; and the number of days that are kept."""
-
-    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore")
 
     user_tokens_per_day: int = Field(default=0, ge=0)
     user_money_per_day: float = Field(default=0, ge=0)

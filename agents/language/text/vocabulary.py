@@ -130,6 +130,21 @@ class Vocabulary:
         rest = tuple(spelt(" ".join(rest), {stem for key in keys for stem in key}).split())
         return bool(rest) and any(rest in (key, key[1:]) for key in keys)
 
+    def clauses(self, text: str) -> list[str]:
+        """Return the clauses of a text without the words that join them."""
+        clauses = _CLAUSE.findall(text)
+        if self.spaced:
+            # "Not at 3 but at 4" has no comma.
+            joining = self.listed("joining")
+            joints = [[unit.start for unit in self.units(clause) if unit.stem in joining] for clause in clauses]
+            places = [[0, *row, len(clause)] for clause, row in zip(clauses, joints, strict=True)]
+            clauses = [it[a:b] for it, row in zip(clauses, places, strict=True) for a, b in pairwise(row)]
+        return [self.past(clause.strip(), "joining") for clause in clauses if clause.strip()]
+
+    def is_small_talk(self, text: str) -> bool:
+        """Whether a text only thanks, agrees, declines, takes leave or hesitates."""
+        return bool(self.made_of(text, *POLITE, "goodbye", "wait"))
+
     def asks(self, text: str) -> bool:
         """Tell whether the text is a question."""
         stems = tuple(self.stems(text))
@@ -223,21 +238,19 @@ def corrected(text: str, lang: str) -> str:
 
 
 def instead(text: str, lang: str) -> str:
-    """Return the only clause beside a negated one, "at 4" for "not at 3, at 4"; a text without such as it is."""
-    lexicon, clauses = vocabulary(lang), _CLAUSE.findall(text)
-    if lexicon.spaced:
-        # "Not at 3 but at 4" has no comma.
-        places = [[0, *_joints(clause, lexicon), len(clause)] for clause in clauses]
-        clauses = [
-            it[a:b] for it, row in zip(clauses, places, strict=True) for a, b in pairwise(row) if it[a:b].strip()
-        ]
-    clauses = [lexicon.past(clause.strip(), "joining") for clause in clauses]
+    """Return the only clause beside a negated one, "at 4" for "not at 3, at 4"; a text without such as it is.
+
+    "Not bad, thank you" and "not now, at 4" correct nothing: one of the clauses is small talk.
+    """
+    lexicon = vocabulary(lang)
+    return text if any(map(lexicon.is_small_talk, lexicon.clauses(text))) else beside_denial(text, lang) or text
+
+
+def beside_denial(text: str, lang: str) -> str:
+    """Return the only clause beside a negated one, whatever it says; empty without such."""
+    lexicon, clauses = vocabulary(lang), vocabulary(lang).clauses(text)
     kept = [clause for clause in clauses if lexicon.behind(clause, "negation") is None]
-    return lexicon.past(kept[0], "yes") if len(kept) == 1 < len(clauses) else text
-
-
-def _joints(clause: str, lexicon: Vocabulary) -> list[int]:
-    return [unit.start for unit in lexicon.units(clause) if unit.stem in lexicon.listed("joining")]
+    return lexicon.past(lexicon.past(kept[0], "yes"), "wait") if len(kept) == 1 < len(clauses) else ""
 
 
 def mentions(idea: str, text: str, lang: str, *, file: str = "words") -> str | None:

@@ -6,12 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 
 import yaml
 
+from agents.language.text.vocabulary import beside_denial
 from app.plugins.standin.lists import is_list, numbered
 from app.plugins.standin.situation import HELP, PROTOCOL, SEARCH, CallResult, Situation
 from app.plugins.standin.vocabulary import sentence
 from prompts import FALLBACK, card, carded
 
-SMALL_TALK = ("who_are_you", "goodbye", "greeting", "thanks", "yes", "no")
+SMALL_TALK = ("who_are_you", "goodbye", "greeting", "thanks", "yes", "no", "wait")
 LONGEST_RESULT = 1_000
 """Characters of a tool's object in a reply; the rest is cut."""
 MOST_DOCUMENTS = 3
@@ -25,7 +26,9 @@ _MARK = re.compile(r"^\[[^\]]*\] ")
 
 def small_talk(now: Situation) -> str:
     """Return the answer to a greeting, thanks and the like; empty if the text says anything else."""
-    lists = now.says(*SMALL_TALK)
+    # "Not bad, thank you", "not today, bye".
+    beside = beside_denial(now.heard, now.words.lang)
+    lists = now.says(*SMALL_TALK) or now.words.made_of(beside, "goodbye", "thanks", "wait")
     name = next((name for name in SMALL_TALK if name in lists), "")
     if not (name or now.wishes):
         # "Thanks mate": any one word behind them may be a name.

@@ -271,6 +271,25 @@ async def test_the_name_of_a_field_is_no_value(tmp_path: Path, lang: str, begin:
         assert await room.asked("ann") == ""
 
 
+@pytest.mark.needs("planner")
+@pytest.mark.parametrize(
+    ("lang", "add", "text", "said"),
+    [
+        ("en", "add tea to my list", "not bad, thank you", "You are welcome."),
+        ("en", "add tea to my list", "not today, maybe", "Take your time."),
+        ("ru", "добавь чай в список", "не так плохо, спасибо", "Пожалуйста."),
+        ("zh", "把茶加到我的清单", "不确定，以后再说", "不着急，慢慢来。"),
+    ],
+)
+async def test_a_denial_beside_small_talk_corrects_nothing(
+    tmp_path: Path, lang: str, add: str, text: str, said: str
+) -> None:
+    """Thanks are answered, and a user who hesitates has time."""
+    async with standin(tmp_path / "said.db") as room:
+        await room.say("ann", add, lang)
+        assert await room.say("ann", text, lang) == said
+
+
 @pytest.mark.needs("planner", "profile")
 async def test_what_was_taken_back_from_another_is_no_answer(tmp_path: Path) -> None:
     """The question is put again, and its answer in words of an example is noted at once."""

@@ -86,6 +86,11 @@ def test_what_the_user_writes_changes_the_language(text: str, current: str, hear
         ("en", "no, milk", "milk"),
         ("en", "not milk", "not milk"),
         ("en", "not milk, bread, tea", "not milk, bread, tea"),
+        ("en", "not milk, maybe tea", "tea"),
+        ("en", "not bad, thank you", "not bad, thank you"),
+        ("en", "not sure, maybe later", "not sure, maybe later"),
+        ("ru", "не уверен, может быть потом", "не уверен, может быть потом"),
+        ("zh", "不确定，以后再说", "不确定，以后再说"),
     ],
 )
 def test_what_stands_beside_a_denial_is_meant(lang: str, text: str, meant: str) -> None:

@@ -124,7 +124,9 @@ class Pattern:
         is_fit = is_fit and not (WHEN in slots and pieces_in(slots.get("text", ""), self.lang))
         # "What is done" names no entry.
         is_fit = is_fit and not any(vocabulary(self.lang).asks(slots.get(it, "").strip("?？")) for it in REFERRING)
-        if not (is_one_text and is_fit and (self.fixed or self._is_value(slots, rest.text))):
+        # "Play 9 to 5" is no play at that time.
+        is_order = len(rest.units) > 1 or not values.begins_with_number(named[0], vocabulary(self.lang))
+        if not (is_one_text and is_fit and (self.fixed or (is_order and self._is_value(slots, rest.text)))):
             return None
         if slots and self.fixed <= vocabulary(self.lang).stop and self._says_nothing(slots):
             return None

@@ -25,8 +25,8 @@ from app.plugins.standin.vocabulary import asking, sentence
 CHOOSE, ASK, CHANGE, STOP, SKIP = "choose_", "ask_", "change_", "stop_", "skip_"
 LOOKUPS = (lists.LIST, CHOOSE, ASK, *PROTOCOL)
 """Name prefixes of tools that look something up for other tools."""
-_SPELLED = re.compile(r"[#№]?(?=[^\s,;!?\"«»“”]*\d)[^\s,.;!?\"«»“”]{3,}")
-"""An identifier in a user's spelling: a word of several letters and digits."""
+_SPELLED = re.compile(r"[#№]\w[\w-]*|(?<!\w)(?:[a-z][a-z_-]*\d[\w-]+|\d{5,}[\w-]*)", re.ASCII | re.IGNORECASE)
+"""An identifier in a user's spelling: letters before digits, or many digits. "3:10 to Yuma" and "1917" are titles."""
 
 
 class NeedsCall(Exception):

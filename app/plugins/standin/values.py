@@ -124,9 +124,20 @@ def tells_time(text: str, words: StandinVocabulary) -> bool:
 
 
 def holds_time(raw: str, words: StandinVocabulary) -> bool:
-    """Tell whether a name holds a time of day in several words ("Metropolis at 8"); "High Noon" does not."""
-    named = parted(_QUOTED.sub("", plain(raw)), words.lang)
-    return named is not None and tells_time(named[0], words) and len([*words.units(named[0])]) > 1
+    """Tell whether a name holds a time of day in several words ("Metropolis at 8"); "High Noon" does not.
+
+    Nor does a name that begins with a number: "3:10 to Yuma", "9 to 5".
+    """
+    flat = _QUOTED.sub("", plain(raw)).strip()
+    named = parted(flat, words.lang)
+    if named is None or (flat.startswith(named[0]) and begins_with_number(named[0], words)):
+        return False
+    return tells_time(named[0], words) and len([*words.units(named[0])]) > 1
+
+
+def begins_with_number(text: str, words: StandinVocabulary) -> bool:
+    """Tell whether a text begins with a figure or a number word."""
+    return text[:1].isnumeric() or moment_words(words.lang).number(text.partition(" ")[0]) is not None
 
 
 def _names_a_moment(reading: TimeReading) -> bool:

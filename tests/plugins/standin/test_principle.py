@@ -444,10 +444,14 @@ async def test_no_and_a_name_correct_what_was_done(
         ("zh", ("播放大都会", "7"), "我没有听懂"),
         ("en", ("show all films", "play Metropolis", "2"), "A Trip to the Moon"),
         ("zh", ("播放大都会", "停掉它"), "没有播放任何内容"),
+        ("en", ("play 3:10 to Yuma",), "is called “3:10 to Yuma”"),
+        ("en", ("play 9 to 5",), "is called “9 to 5”"),
+        ("ru", ("включи 3:10 на Юму",), "не называется «3:10 на Юму»"),
+        ("zh", ("播放2001太空漫游",), "没有叫“2001太空漫游”"),
     ],
 )
 async def test_a_time_or_a_number_is_no_title(tmp_path: Path, lang: str, texts: tuple[str, ...], said: str) -> None:
-    """A number is one of a list that was shown; without a list nothing is searched for."""
+    """A number is one of a list that was shown; without a list nothing is searched for. A title may begin with one."""
     async with standin(tmp_path / "said.db") as room:
         for text in texts:
             turn = Turn(thread="ann", text=text, lang=lang, device="terminal")

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from agents.events import Interrupt
 from agents.events.views import is_web
-from agents.language.text.vocabulary import is_said, says
+from agents.language.text.vocabulary import is_said, says, wishes
 from agents.state.person import UserMessage
 from agents.state.speaker_state import Json, Pending
 from agents.toolkit.questions import form as forms
@@ -206,6 +206,9 @@ def _form(given: GivenAnswer, form: type[BaseModel]) -> AnswerReading | None:
         values = forms.filled(form, form_fields, given.text, given.fitting, sure=given.is_sure, without=out)
         if not values and not out:
             return _bare(pending, form, given)
+        if not given.is_sure and given.text in values.values() and wishes(given.text, given.lang):
+            # "I need batteries" is no product; the speaker knows whose wish it is.
+            return None
         everything = {**pending["filled"], **values}
         if {*forms.missing(form, everything)} - {*pending["skipped"]}:
             return asked_again({**pending, "filled": everything}, phrase("form_more", given.lang))

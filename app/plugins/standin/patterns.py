@@ -89,7 +89,7 @@ class Pattern:
         lexicon = vocabulary(self.lang)
         is_chosen = len(self.parts) > 1 and any(lexicon.choices(self.tool, it) for it in self.slots)
         common = lexicon.listed("bare", "ending", "question", "stop", "fillers")
-        return bool(self.slots) and not is_chosen and self.fixed <= common
+        return bool(self.slots) and not is_chosen and (self.fixed <= common or self.is_duty)
 
     @cached_property
     def regex(self) -> re.Pattern[str]:
@@ -128,7 +128,7 @@ class Pattern:
         is_order = len(rest.units) > 1 or not values.begins_with_number(named[0], vocabulary(self.lang))
         if not (is_one_text and is_fit and (self.fixed or (is_order and self._is_value(slots, rest.text)))):
             return None
-        if slots and self.fixed <= vocabulary(self.lang).stop and self._says_nothing(slots):
+        if slots and (self.is_duty or self.fixed <= vocabulary(self.lang).stop) and self._says_nothing(slots):
             return None
         slots |= {WHEN: named[0]} if self.timed else {}
         return {name: self._again(value) for name, value in slots.items()}
@@ -144,14 +144,25 @@ class Pattern:
         # "2" is one of the films on the screen while their dialog leads.
         return not self.owner and values.number(text, vocabulary(self.lang)) is not None
 
+    @cached_property
+    def is_duty(self) -> bool:
+        """Whether its words only open a wish: "I need to {items}"."""
+        lines = [line for _, line in self.parts if line]
+        return lines == [self.parts[0][1]] and self.parts[0][1] in _openings(self.lang) and len(self.parts) > 1
+
     def _says_nothing(self, slots: Mapping[str, str]) -> bool:
         """Tell whether an open value says nothing ("I need to sleep", "I need a moment"), or is another wish."""
         lexicon = vocabulary(self.lang)
         opened = [raw for slot, raw in slots.items() if slot != WHEN and not _choices(self.tool, slot, self.lang)]
+        if any(values.vague(raw, lexicon) or lexicon.made_of(raw, *SOCIAL) for raw in opened):
+            return True
+        if self.is_duty:
+            # "I need time to think", "I have to admit you are good".
+            idle, remark = lexicon.stop | lexicon.listed("idle"), {*lexicon.phrases("sentence")}
+            return any({*lexicon.stems(raw)} <= idle or remark & {*lexicon.spelled(raw)} for raw in opened)
         telling = [" ".join(dropwhile(lexicon.stop.__contains__, lexicon.spelled(raw))) for raw in opened if self.fixed]
         begun = {word for raw in opened for word in lexicon.spelled(raw)[:1] if self.fixed and lexicon.spaced}
-        is_vague = any(values.vague(raw, lexicon) or lexicon.made_of(raw, *SOCIAL) for raw in opened)
-        return is_vague or bool(begun & {*lexicon.phrases("beside")}) or any(wishes(it, self.lang) for it in telling)
+        return bool(begun & {*lexicon.phrases("beside")}) or any(wishes(it, self.lang) for it in telling)
 
     def _again(self, raw: str) -> str:
         """Return the meaning of words beside the phrase's verb: with some verbs a length of time means a repetition."""
@@ -195,7 +206,7 @@ class Match:
         is_fixed = fixed - lexicon.fillers - {*lexicon.phrases("nouns")} <= {*lexicon.spelled(self.text)}
         return is_fixed and {*chain(*odd)} <= lexicon.fillers
 
-    def rank(self, own: Collection[str], active: Collection[str]) -> tuple[bool, int, bool, bool, bool, bool, int]:
+    def rank(self, own: Collection[str], active: Collection[str]) -> tuple[bool | int, ...]:
         """Return the rank: by fixed words and typed values, by owner (none, `active`, `own` tools), by a word ahead."""
         lexicon, pattern = vocabulary(self.pattern.lang), self.pattern
         typed = sum(slot == WHEN or bool(lexicon.choices(pattern.tool, slot)) for slot in self.slots)
@@ -204,7 +215,8 @@ class Match:
         names = [text for slot, text in self.slots.items() if slot.endswith(("_id", "_ids", "brief"))]
         is_name = not any(values.holds_time(it, lexicon) for it in names)
         by_owner = not pattern.owner, pattern.owner in active, pattern.tool in own
-        return is_name, len(pattern.fixed) + typed, *by_owner, not pattern.parts[0][0], -size
+        # "I need to cancel my order" is no to-do.
+        return is_name, not pattern.is_duty, len(pattern.fixed) + typed, *by_owner, not pattern.parts[0][0], -size
 
 
 @lru_cache(maxsize=10_000)

@@ -327,7 +327,9 @@ def _may_be_answer(now: Situation, parameter: Parameter) -> bool:
     is_of_field = bool(named) and (named >= {*message} - words.stop or message[0] in words.listed("bare", "ending"))
     # What the user took back from another dialog is no answer here.
     is_taken = _takes_any(parameter) and not now.facts.get("undone") and values.is_name(behind_no(now.heard), words)
-    is_taken = is_taken and not (parameter.tool == FILL_FORM and values.vague(now.heard, words))
+    # "Need batteries" may be for another dialog.
+    is_beside = values.vague(now.heard, words) or any(it.pattern.is_duty for it in now.matches)
+    is_taken = is_taken and not (parameter.tool == FILL_FORM and is_beside)
     return is_value(now) or (is_taken and not is_of_field)
 
 

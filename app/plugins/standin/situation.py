@@ -181,18 +181,22 @@ class Situation:
     def is_disputed(self) -> bool:
         """Whether any words fill another dialog's example of a question, while a dialog that searches may know more."""
         is_question = self.own is not None and SEARCH in self.own["tools"] and self.words.asks(self.heard)
-        wishes = self.phrases.wishes(self.heard, self.tools) if is_question and HELP not in self.in_vain else ()
-        return any(it.pattern.owner for it in wishes)
+        return is_question and HELP not in self.in_vain and any(it.pattern.owner for it in self.matches)
+
+    @cached_property
+    def matches(self) -> tuple[Match, ...]:
+        """Return the matches of the user's words with examples, no matter whose."""
+        return self.phrases.wishes(self.heard, self.tools, self.facts.get("active", ()))
 
     @cached_property
     def wishes(self) -> tuple[Match, ...]:
         """Return the user's wishes, as matches with examples."""
-        active = self.facts.get("active", ())
-        wishes = self.phrases.wishes(self.heard, self.tools, active)
+        active, wishes = self.facts.get("active", ()), self.matches
         # "Delete it" names no subject, and reaches no other dialog; "pause" reaches a film that plays. "No, at nine"
         # is for what was last done, and not for what was done before a question.
         is_correction = self.words.behind(self.heard, "correcting") is not None
         # While something is asked, a word in another form than an example's is rather an answer.
+        needs = {it.pattern.owner for it in wishes if it.pattern.is_duty and not self.form}
         telling = {it.pattern.owner for it in wishes if not it.pattern.is_weak and (it.is_exact or not self.asks)}
         # "2" alone is one of what was shown; without such a list it means nothing.
         shown = " ".join(it.text for it in results(self.before) if it.seen and it.text.startswith("["))
@@ -202,7 +206,9 @@ class Situation:
             return ()
         # What its own search did not find, another dialog may know.
         is_bound = (self.own or is_correction) and SEARCH not in self.in_vain
-        return () if is_bound and any(it.pattern.owner not in {"", *active, *telling} for it in wishes) else wishes
+        return (
+            () if is_bound and any(it.pattern.owner not in {"", *active, *telling, *needs} for it in wishes) else wishes
+        )
 
     def says(self, *names: str) -> frozenset[str]:
         """Return the word lists that together cover the whole message."""

@@ -97,6 +97,10 @@ SAID_BACK = [
         ["experience: готовить, считать"],
     ),
     ("en", ("I need batteries",), "yes", "“batteries”", ["to-do + batteries"]),
+    ("en", ("I need to call the bank",), "yes", "“call the bank”", ["to-do + call the bank"]),
+    ("en", ("I have to pick up the kids",), "yes", "“pick up the kids”", ["to-do + pick up the kids"]),
+    ("ru", ("мне надо забрать детей",), "да", "“забрать детей”", ["to-do + забрать детей"]),
+    ("zh", ("我得去接孩子",), "好", "“去接孩子”", ["to-do + 去接孩子"]),
     ("en", ("call dad at 8",), "yes", "“call dad”", ["reminder + call dad"]),
     ("ru", ("позвонить папе в 8",), "да", "“позвонить папе”", ["reminder + позвонить папе"]),
     ("ru", ("добавь поездку",), "да", "Записать в список (дела: “поездку”)?", ["to-do + поездку"]),
@@ -128,7 +132,12 @@ NOT_UNDERSTOOD = [
     ("en", "no alarm at 7", "I did not understand"),
     ("en", "I need to sleep", "I did not understand"),
     ("en", "I need a moment", "I did not understand"),
+    ("en", "I need to think about it", "I did not understand"),
+    ("en", "I need a break", "I did not understand"),
+    ("ru", "мне нужно подумать", "Это мне непонятно"),
+    ("ru", "мне нужен отдых", "Это мне непонятно"),
     ("zh", "我需要想一想", "我没有听懂"),
+    ("zh", "我需要休息", "我没有听懂"),
     ("en", "set a timer for 5 minutes and also one for 10", "I did not understand"),
     ("zh", "设一个5分钟的计时器，再设一个10分钟的", "我没有听懂"),
     ("en", "delete the second one", "Delete from your list (1): 2. bread?"),
@@ -288,6 +297,29 @@ async def test_a_denial_beside_small_talk_corrects_nothing(
     async with standin(tmp_path / "said.db") as room:
         await room.say("ann", add, lang)
         assert await room.say("ann", text, lang) == said
+
+
+@pytest.mark.needs("planner", "profile", "orders")
+@pytest.mark.parametrize(
+    ("lang", "begin", "need"),
+    [
+        ("en", "let's get acquainted", "need batteries"),
+        ("ru", "давай познакомимся", "нужны батарейки"),
+        ("zh", "我们认识一下吧", "需要电池"),
+        ("en", "watch a price", "I need batteries"),
+        ("ru", "следи за ценой", "мне нужны батарейки"),
+        ("zh", "关注价格", "我需要电池"),
+    ],
+)
+async def test_a_need_is_no_value_of_a_form(tmp_path: Path, lang: str, begin: str, need: str) -> None:
+    """The form stays open, or the dialog that may serve the need asks about it."""
+    async with standin(tmp_path / "said.db") as room:
+        question = await room.say("ann", begin, lang)
+        before = await room.stored("ann")
+        reply = await room.say("ann", need, lang)
+        assert reply.endswith(question) or await room.asked("ann") == "confirm"
+        assert f"“{need}”" not in reply
+        assert changes(before, await room.stored("ann")) == []
 
 
 @pytest.mark.needs("planner", "profile")

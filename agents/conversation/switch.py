@@ -158,6 +158,19 @@ def takes_back(state: State) -> bool:
     return any(is_said(idea, words) for idea in ideas for words in (text, behind_no(text)))
 
 
+def does_again(state: State) -> bool:
+    """Tell whether a message, right after an undo, takes the undo back."""
+    is_undone = state.get("undid") == state["turn"] - 1 and not _has_just_written(state)
+    return is_undone and is_said("redo", state["heard"]["text"] or "")
+
+
+def recalls(state: State) -> bool:
+    """Tell whether a message asks what was just written: "what did you just do?"."""
+    text, has_acted = state["heard"]["text"] or "", state["turn"] - 1 in (state.get("wrote"), state.get("undid"))
+    parts = vocabulary(listening(text, state["lang"])).made_of(text, "deed.asking", "deed.doing", "deed.when")
+    return has_acted and {"deed.asking", "deed.doing"} <= parts
+
+
 def drops_question(state: State, speakers: Speakers) -> bool:
     """Tell whether "undo" answers a question in words: nothing was written since, and it asks for something."""
     # "Undo" is a yes to the question whether an old write shall go, and "bring it back" never takes anything away.

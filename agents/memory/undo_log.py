@@ -42,8 +42,10 @@ SELECT id, speaker, tool, call, record FROM undo_log
 WHERE thread = :thread AND user = :user AND undone_by = :by ORDER BY id DESC
 """
 WRITES = """
-SELECT undo_log.id, speaker, tool, call, record, message, coalesce(turn, 0), at_ms, undone_by
-FROM undo_log LEFT JOIN inbox ON inbox.thread = undo_log.thread AND message_id = message
+SELECT undo_log.id, speaker, tool, call, record, message, coalesce(inbox.turn, 0), at_ms, undone_by,
+    coalesce(undoing.turn, 0)
+FROM undo_log LEFT JOIN inbox ON inbox.thread = undo_log.thread AND inbox.message_id = message
+LEFT JOIN inbox AS undoing ON undoing.thread = undo_log.thread AND undoing.message_id = undone_by
 WHERE undo_log.thread = ? AND undo_log.user = ? AND at_ms > ? ORDER BY undo_log.id
 """
 MARK = "UPDATE undo_log SET undone_by = ? WHERE id = ?"
@@ -84,6 +86,8 @@ class LoggedWrite:
     at_ms: int = 0
     undone_by: str = ""
     """The message that has taken the write back, or `LEFT`; empty: the write stands."""
+    undone_in: int = 0
+    """The turn of that message; 0 without one."""
 
     @property
     def is_undone(self) -> bool:
@@ -151,8 +155,8 @@ class UndoLog:
         """Return the writes for a user in a thread within the last day, oldest first."""
         rows = await self._connection.execute(WRITES, (storable(thread), storable(user), self._now_ms() - DAY_MS))
         return [
-            LoggedWrite(id, speaker, tool, call, json.loads(record), message, turn, at_ms, undone_by)
-            for id, speaker, tool, call, record, message, turn, at_ms, undone_by in rows
+            LoggedWrite(id, speaker, tool, call, json.loads(record), *further)
+            for id, speaker, tool, call, record, *further in rows
         ]
 
     async def mark(self, write: LoggedWrite, undone_by: str) -> None:

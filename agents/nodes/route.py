@@ -26,6 +26,7 @@ from agents.language.text.vocabulary import POLITE, listening, mentions, says, t
 from agents.nodes import ask
 from agents.nodes.shortcut import ShortcutNode
 from agents.nodes.speaker import with_form
+from agents.nodes.undo import RECALL, REDO
 from agents.sources.attachments import has_words
 from agents.state import SUPERVISOR, State, holder_of, talk_of
 from agents.state.history import MOST_MESSAGES
@@ -215,6 +216,10 @@ class Router:
         state = change.state
         if (switched := state.get("switched")) and switch.is_taken_back(switched, state, self.speakers):
             switch.taken_back(change, switched, self.speakers)
+            return True
+        if (recalls := switch.recalls(state)) or switch.does_again(state):
+            change.decide("undo", "stay", because("recalls" if recalls else "does_again"))
+            change.put(undoing=RECALL if recalls else REDO, listener=None)
             return True
         if switch.takes_back(state) and switch.drops_question(state, self.speakers):
             switch.question_dropped(change)

@@ -17,7 +17,8 @@ from agents.memory.inbox import storable
 from agents.memory.ledger import Doubtful, Write, WriteBusy
 from agents.memory.undo_log import FORGOTTEN, LoggedWrite
 from agents.nodes.tools import remember_form, tool_state
-from agents.state import SUPERVISOR, State, form_of, holder_of
+from agents.state import SUPERVISOR, State, form_of, holder_of, messages_of
+from agents.state.history import last_reply
 from agents.state.message_notes import UNDO, notes
 from agents.toolkit.confirmation import worded
 from agents.toolkit.context import Context, emitter
@@ -34,6 +35,8 @@ TIMEOUT = 60
 """The most seconds of a function that takes a write back."""
 LASTS = 24 * 3600
 """Seconds for which the ledger remembers that a write was taken back."""
+REDO, RECALL = "redo", "recall"
+"""In `undoing`, in place of a message: do again what was just taken back; tell what was written last."""
 
 
 class UndoNode:
@@ -44,6 +47,10 @@ class UndoNode:
 
     async def __call__(self, state: State, runtime: Runtime[Context]) -> Update:
         """Return the answer, with the forms and the language as they were before."""
+        if state["undoing"] in (REDO, RECALL):
+            change = Change(state)
+            await (self._redone if state["undoing"] == REDO else self._recalled)(change, runtime)
+            return change.emit(runtime)
         context, message, id = runtime.context, state["undoing"] or None, state["heard"]["id"]
         wrote, turn = state.get("wrote", -1), state["turn"]
         if is_called := message == UNDO_LAST:
@@ -85,12 +92,51 @@ class UndoNode:
         if storable(state["heard"]["id"]) in {it.undone_by for it in logged}:
             # An undo that was cut off goes on: its outcome is told.
             return ""
+        turn, items = self._last(logged, change, runtime)
+        return items if 0 < turn < state["turn"] - 1 else ""
+
+    def _last(self, logged: Sequence[LoggedWrite], change: Change, runtime: Runtime[Context]) -> tuple[int, str]:
+        """Return the turn of the last writes that stand, and these in words; no words if they can't be taken back."""
         standing = [it for it in logged if not it.is_undone]
-        last = standing[-1] if standing else None
-        if last is None or last.tool == FORGOTTEN or not 0 < last.turn < state["turn"] - 1:
-            return ""
+        if not standing or standing[-1].tool == FORGOTTEN:
+            return 0, ""
+        last = standing[-1]
         texts = [text for it in standing if it.message == last.message for text in self._items(it, change, runtime)]
-        return phrase("undo_count", state["lang"], count=len(texts)) if context.is_shared else "; ".join(texts)
+        is_shared, lang = runtime.context.is_shared, change.state["lang"]
+        return last.turn, phrase("undo_count", lang, count=len(texts)) if is_shared else "; ".join(texts)
+
+    async def _recalled(self, change: Change, runtime: Runtime[Context]) -> None:
+        """Tell what was written last, and ask whether it shall be taken back."""
+        context, lang = runtime.context, change.state["lang"]
+        logged = await context.undo.writes(context.thread, context.user) if context.undo else []
+        _, items = self._last(logged, change, runtime)
+        text = phrase("undo_recalled", lang, items=items) if items else phrase("undo_nothing", lang)
+        if change.state.get("undid") == change.state["turn"] - 1:
+            # The undo itself was last.
+            reply, items = last_reply(messages_of(change.state, holder_of(change.state)), in_words=True), ""
+            text = reply.text if reply else text
+            change.put(undid=change.state["turn"])
+        switch.answer(change, text, holder_of(change.state), UNDO)
+        change.put(undoing=None, undo_asked=bool(items))
+
+    async def _redone(self, change: Change, runtime: Runtime[Context]) -> None:
+        """Do again what the turn before took back; name what has to be asked for anew."""
+        context, state, log = runtime.context, change.state, runtime.context.undo
+        logged = await log.writes(context.thread, context.user) if log else []
+        total: TakenBack = {}
+        texts, writers = list[str](), set[str]()
+        latest = max((it.undone_in for it in logged if it.is_undone), default=0)
+        for write in (it for it in logged if it.is_undone and it.undone_in == latest > 0):
+            taken, what = await self.redo(write, change, runtime)
+            total, writers = both(total, taken), {*writers, self._owner(write)[0].name}
+            texts += [phrase("branch_not_again", state["lang"], what=what)] if what else []
+            if log and not what:
+                await log.mark(write, "")
+        again = [text for outcome, items in total.items() if outcome != "stale" for text in items]
+        lines = [phrase("undo_again", state["lang"], items="; ".join(again))] if again else []
+        lines += [*sentences({"stale": total.get("stale", ())}, state["lang"]), *dict.fromkeys(texts)]
+        self._tell(change, "\n".join(lines) or phrase("undo_nothing", state["lang"]), writers, is_undone=False)
+        change.put(undoing=None, wrote=state["turn"], undid=state["turn"])
 
     def _items(self, write: LoggedWrite, change: Change, runtime: Runtime[Context]) -> list[str]:
         """Return the changes of a write, in words."""
@@ -121,14 +167,15 @@ class UndoNode:
         text, is_done = await _inverted(write, tool, of_tool)
         return {}, text, is_done
 
-    async def redo(self, write: LoggedWrite, change: Change, runtime: Runtime[Context]) -> str:
+    async def redo(self, write: LoggedWrite, change: Change, runtime: Runtime[Context]) -> tuple[TakenBack, str]:
         """Write the items of an undone write once more; return a call with an effect elsewhere in words instead."""
         speaker, tool = self._owner(write)
         of_tool = self._runtime(write, speaker, change, runtime)
         if kinds := kinds_of(write, tool):
-            await _put_back(write, kinds, of_tool, again=True)
-            return ""
-        return worded(tool, write.record.get("args", {}), of_tool.state) if tool else ""
+            taken = await _put_back(write, kinds, of_tool, again=True)
+            await self._keep(change, speaker, of_tool)
+            return taken, ""
+        return {}, worded(tool, write.record.get("args", {}), of_tool.state) if tool else ""
 
     def _runtime(
         self, write: LoggedWrite, speaker: Speaker, change: Change, runtime: Runtime[Context]
@@ -161,7 +208,7 @@ class UndoNode:
         if undoing == UNDO_LAST:
             writers = {*writers, holder}
             change.put(listener=holder)
-        elif undoing:
+        elif undoing not in ("", REDO):
             # The user's message goes on to the dialog to which they are back.
             change.say(SUPERVISOR, answer)
         else:

@@ -189,7 +189,7 @@ class Own(TypedDict, total=False):
     last_done: LastDone | None
     """The last write, of any speaker. Tools write it; `undo` clears it."""
     undid: int
-    """The last turn in which a write was taken back. `undo` writes it; nobody clears it."""
+    """The last turn in which a write was taken back, or done again. `undo` writes it; nobody clears it."""
     undo_asked: Annotated[bool, Lifetime("reply", False)]
     """Whether the user was just asked if a write of long ago shall be taken back. `undo` writes it."""
     foreign: bool

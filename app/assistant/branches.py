@@ -212,7 +212,8 @@ class Branches:
         for write in writes:
             if write.message in path and write.undone_by and write.undone_by not in path:
                 changed.append(write)
-                if what := await undo.redo(_formless(write), change, runtime):
+                _, what = await undo.redo(_formless(write), change, runtime)
+                if what:
                     await self._tell(thread, change, phrase("branch_not_again", change.state["lang"], what=what))
                 await self.memory.undo.mark(write, "")
         await self._remember(change, runtime, {write.speaker for write in changed})

@@ -125,7 +125,10 @@ def test_every_writing_tool_can_be_taken_back_or_says_that_it_cannot() -> None:
 
 @pytest.mark.parametrize(("speaker", "case"), [*cases()])
 async def test_a_write_is_taken_back(chat: Chat, speaker: str, case: Case) -> None:
-    """After a restart (each message is one) all is as it was; the answer says what came back; once more is nothing."""
+    """After a restart (each message is one) all is as it was; the answer says what came back; once more is nothing.
+
+    "Redo" right after it does the same once more, for the next undo to take back.
+    """
     begin: dict[str, list[Line]] = {"planner": PLAN, "profile": MEET, "orders": SHOP, "supervisor": []}
     before: list[Line] = [line for call in case.before for line in (call, "Noted.")]
     chat.expects(supervisor=begin[speaker], observer=["stay"] * 9)
@@ -141,6 +144,10 @@ async def test_a_write_is_taken_back(chat: Chat, speaker: str, case: Case) -> No
 
     trace = await chat.says("undo")
     assert f"{speaker}: {case.answer}" in trace
+    assert await belongings(chat) == was
+    assert phrase("undo_again", "en", items="").rstrip(".") in await chat.says("redo")
+    assert await belongings(chat) == written
+    await chat.says("undo")
     assert await belongings(chat) == was
     again = await chat.says("undo")
     chat.script.queues.clear()  # how often the observer is asked differs from dialog to dialog
@@ -222,6 +229,27 @@ async def test_who_wants_something_back_loses_nothing(chat: Chat, text: str, lan
     assert phrase("undo_back", lang, items="2. bread") in await undone(chat, text, lang=lang)
     assert phrase("undo_nothing_gone", lang) in await undone(chat, text, lang=lang)
     assert len((await belongings(chat))["items"]) == 2
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize(
+    ("text", "lang", "yes"),
+    [
+        ("what did you just do?", "en", "yes"),
+        ("что ты только что сделал?", "ru", "да"),
+        ("你刚才做了什么", "zh", "是"),
+    ],
+)
+async def test_what_was_just_done_is_told(chat: Chat, text: str, lang: str, yes: str) -> None:
+    """With the offer to take it back, and without a model; what is not written is for the model to tell."""
+    await noted(chat, MILK, lang=lang)
+    asked = len(chat.script.asked)
+    trace = await chat.says(text, yes, text, lang=lang)
+    gone = phrase("undo_gone", lang, items="1. milk; 2. bread")
+    assert phrase("undo_recalled", lang, items="1. milk; 2. bread") in trace
+    assert trace.count(gone) == 2
+    assert len(chat.script.asked) == asked
+    chat.script.queues.clear()
 
 
 async def test_a_word_of_cancelling_undoes_only_right_after_a_write(chat: Chat) -> None:
@@ -389,6 +417,7 @@ async def test_a_tool_names_what_takes_it_back(chat: Chat) -> None:
     await noted(chat, Call("book", {"room": "7"}), Call("book", {"room": "7"}))
     assert ROOMS == ["7"]
     assert "planner: Room 7 is free again." in await undone(chat, "undo", "yes")
+    assert "Not done again – book" in await undone(chat, "redo")
     assert ROOMS == []
     chat.expects(planner=[Call("book", {"room": "7"}), "Booked."], observer=["stay"])
     await chat.says("and now that same room once more please")

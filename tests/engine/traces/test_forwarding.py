@@ -45,6 +45,7 @@ async def stops(chat: Chat, text: str, at: str) -> None:
 
 async def test_a_model_is_given_role_and_text(chat: Chat) -> None:
     """Nobody is told more unless it is set."""
+    chat.now = lambda: 0.0
     chat.expects(supervisor=["Hello.", "Fine."])
     await chat.says("Hi there my friend", "How do you do then")
     prompt = chat.script.asked[-1].messages

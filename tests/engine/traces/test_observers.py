@@ -85,6 +85,7 @@ async def test_on_a_server_of_one_prompt_an_observer_asks_behind_the_dialogs(
     habits = {} if slots is None else {"slots": float(slots)}
     models = {role: Model("tiny", ScriptModel(role=role, script=chat.script), habits=habits) for role in roles}
     chat.models = Models(default=models["supervisor"], roles=models)
+    chat.now = lambda: 0.0
     chat.expects(supervisor=[BEGIN], profile=["Tell me what you do.", "A fine trade."], observer=["stay"])
     trace = await chat.says("Hi", "By the way, my sister is a nurse in a clinic")
 

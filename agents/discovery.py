@@ -111,7 +111,7 @@ def _imported_at(broken: BaseException) -> tuple[str, int | None]:
 def _line(broken: BaseException, module: str, file: str, line: int | None) -> str:
     """Return one line: the place and the fault of a module, or of one that it imports."""
     problem = broken.msg if isinstance(broken, SyntaxError) else str(broken)
-    # The message of a rule of ours says what is wrong.
+    # The message of our own rule names the fault.
     kind = "" if isinstance(broken, ContractError) else f"{type(broken).__name__}: "
     reason = f"{kind}{' '.join(problem.split())}"[:LONGEST]
     return f"{place_of(module, file)}, line {line}: {reason}" if line else f"{place_of(module, file)}: {reason}"

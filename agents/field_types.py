@@ -90,7 +90,7 @@ def _fitting(hint: Any, value: Any) -> object:
         raise _fault(f"it must take ({', '.join(getattr(each, '__name__', str(each)) for each in types)})")
     is_manager = AbstractAsyncContextManager in (get_origin(returned), *map(get_origin, get_args(returned)))
     wanted = WRITTEN.get(get_origin(returned), PLAIN)
-    # Either a decorator or the function below it says what comes of a call.
+    # Either a decorator or the function below it tells the result of a call.
     written = {_written(each, returned) for each in ([value] if is_manager else [value, unwrap(value)])}
     if isroutine(value) and wanted not in written:
         raise _fault("write `@asynccontextmanager` above it" if is_manager else wanted)

@@ -13,6 +13,7 @@ from langchain_core.messages import AnyMessage
 from langchain_core.tools import BaseTool, InjectedToolArg
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime as NodeRuntime
+from langgraph.store.base import BaseStore
 from pydantic import BaseModel, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 from typing_extensions import TypedDict
@@ -240,6 +241,12 @@ A parameter of this type is set by the system; no model sees it.
 def tells_of_others(runtime: Runtime) -> None:
     """Note that this call's answer to the model (a result, a refusal or a question) has foreign text."""
     runtime.state.setdefault("outside", set()).add(runtime.tool_call_id or "")
+
+
+def store_of(runtime: Runtime) -> BaseStore:
+    """Return the user's long-term memory."""
+    assert runtime.store is not None  # the graph is always compiled with a store
+    return runtime.store
 
 
 def present(runtime: Runtime) -> datetime:

@@ -10,7 +10,7 @@ from langgraph.types import Command
 from agents.memory.store import namespace_of
 from agents.memory.undo_log import Changes, ToolWrite
 from agents.state.speaker_state import Json
-from agents.toolkit.context import Runtime
+from agents.toolkit.context import Runtime, store_of
 from agents.toolkit.questions.form import value_in_words
 from agents.toolkit.traits import Items, traits
 from prompts import fact_label, field_label, language, phrase
@@ -181,8 +181,7 @@ class UserSettings(Items):
 
     async def read(self, runtime: Runtime, keys: Sequence[str]) -> Mapping[str, Json]:
         """Return the settings that are set."""
-        assert runtime.store is not None  # the graph is always compiled with a store
-        items = await runtime.store.asearch(namespace_of(runtime.context.user, "settings"))
+        items = await store_of(runtime).asearch(namespace_of(runtime.context.user, "settings"))
         return {item.key: item.value for item in items if item.key in keys}
 
     async def write(self, runtime: Runtime, key: str, value: Json | None) -> None:
@@ -220,6 +219,5 @@ def _stored(value: Json | None) -> Json | None:
 
 async def _put(runtime: Runtime, kind: str, name: str, value: Json | None) -> None:
     """Keep an item in the user's long-term memory; None deletes it."""
-    assert runtime.store is not None  # the graph is always compiled with a store
-    place = namespace_of(runtime.context.user, kind)
-    await (runtime.store.adelete(place, name) if value is None else runtime.store.aput(place, name, value))
+    store, place = store_of(runtime), namespace_of(runtime.context.user, kind)
+    await (store.adelete(place, name) if value is None else store.aput(place, name, value))

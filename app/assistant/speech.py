@@ -1,4 +1,4 @@
-"""Speech as text, which a plug-in may offer, and what a recording is known by."""
+"""Speech as text, which a plug-in may offer, and the suffix of a recording."""
 
 from abc import ABC, abstractmethod
 

@@ -21,7 +21,7 @@ PATIENCE = 1.5
 LARGEST = 1_000_000
 """The most bytes of an answer that are read."""
 SMALLEST = 512
-"""The least tokens of a window; a smaller number is none."""
+"""The least tokens of a window; a smaller number is not a window."""
 SIZES = ("max_model_len", "loaded_context_length", "context_length", "context_window")
 """The names under which servers list the windows of their models."""
 OLLAMA, OLLAMA_WINDOW = "http://127.0.0.1:11434", 4096

@@ -105,7 +105,7 @@ def _of_teams(lang: str) -> Iterator[tuple[Path, Path]]:
 
 
 def misfits(lang: str) -> Iterator[str]:
-    """Yield what a team's texts have otherwise than their file in English: variables, and the kinds of entries."""
+    """Yield the differences of a team's texts from their file in English: variables, and the kinds of entries."""
     for path, first in _of_teams(lang):
         if first.is_file():
             given, own = ({*Template(read_text(file)).get_identifiers()} for file in (first, path))

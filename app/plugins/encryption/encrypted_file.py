@@ -27,7 +27,7 @@ IN_USE = "Another process has the database open; stop it and try again. The key 
 
 
 def read_key(text: str) -> SecretStr:
-    """Return the key that a text holds. Raises ValueError if it is none; its message does not repeat the text."""
+    """Return the key that a text holds. Raises ValueError if it is not a key; the message does not repeat it."""
     if not KEY.fullmatch(key := text.strip()):
         raise ValueError("write 64 hexadecimal digits, such as `openssl rand -hex 32` prints")
     return SecretStr(key)

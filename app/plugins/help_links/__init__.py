@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class HelpLinkSettings(SharedSettings):
-    """The model and the webhook, and what the application sets for them."""
+    """The model, the webhook, and the application's own settings that they need."""
 
     help_model: str | None = None
     help_base_url: Address | None = None

@@ -22,7 +22,7 @@ KINDS = {"input_text": "text", "output_text": "text", "input_image": "image_url"
 """The kinds of parts, with their names in chat completions."""
 CALLS, RESULTS = ("function_call", "custom_tool_call"), ("function_call_output", "custom_tool_call_output")
 READ = ("message", *CALLS, *RESULTS)
-"""The kinds of items that tell what was said."""
+"""The kinds of items with a message, a call or its result."""
 ITEM_ID = re.compile(r"(?:msg|fc_\d+)_(.+)")
 """The form of the ids of our items; behind it stands the id of the message that they answer."""
 STATUSES = {422: 400}

@@ -101,7 +101,7 @@ async def answer_form(field: object, assistant: Assistant) -> AnswerForm | None:
     try:
         await faults_of(wanted)
     except BadSchema as fault:
-        raise unsupported(f"The schema is none: {fault}.", FIELD) from None
+        raise unsupported(f"The schema is not valid: {fault}.", FIELD) from None
     translation = Translation(wanted)
     if translation.fault:
         raise unsupported("The schema is not that of an object.", FIELD)

@@ -11,6 +11,7 @@ from agents.memory import Memory
 from agents.memory.store import namespace_of
 from agents.state.speaker_state import Json
 from agents.toolkit import Answer, CardList, Entry, Refused, Runtime, result, traits
+from agents.toolkit.context import store_of
 from agents.toolkit.traits import Items
 from agents.toolkit.undo import entered
 from dialogs.orders.records import Product
@@ -50,9 +51,9 @@ class PriceWatches(Items):
         """Put a watch back, or take it away."""
         place = namespace_of(runtime.context.user, WATCHES)
         if value is None:
-            await _store(runtime).adelete(place, key)
+            await store_of(runtime).adelete(place, key)
         else:
-            await _store(runtime).aput(place, key, value)
+            await store_of(runtime).aput(place, key, value)
 
     def worded(self, value: Json, lang: str) -> str:
         """Return a watch in words."""
@@ -145,13 +146,8 @@ async def _all_watches(store: BaseStore) -> list[Item]:
 
 
 async def _watches(runtime: Runtime) -> Mapping[str, Json]:
-    items = await _store(runtime).asearch(namespace_of(runtime.context.user, WATCHES), limit=MOST_WATCHES + 1)
+    items = await store_of(runtime).asearch(namespace_of(runtime.context.user, WATCHES), limit=MOST_WATCHES + 1)
     return {item.key: item.value for item in items}
-
-
-def _store(runtime: Runtime) -> BaseStore:
-    assert runtime.store is not None  # the graph is always compiled with a store
-    return runtime.store
 
 
 def _named(records: ShopRecords, words: str, lang: str) -> Product:

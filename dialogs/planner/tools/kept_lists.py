@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Annotated
 
 from langchain_core.tools import BaseTool
-from langgraph.store.base import BaseStore, PutOp
+from langgraph.store.base import PutOp
 from pydantic import Field
 
 from agents.language.text.stems import stems, words
@@ -17,7 +17,7 @@ from agents.memory.store import NUMBERS, namespace_of
 from agents.state.speaker_state import Json
 from agents.toolkit import Answer, Entry, Option, Refused, Runtime, choice, result
 from agents.toolkit.confirmation import MOST_SHOWN, may_be_others, more, worded
-from agents.toolkit.context import present, tells_of_others
+from agents.toolkit.context import present, store_of, tells_of_others
 from agents.toolkit.result import page_of
 from agents.toolkit.traits import Confirm, Items
 from agents.toolkit.undo import begun, entered
@@ -204,13 +204,13 @@ class StoredList(KeptList):
 
     async def stored(self, runtime: Runtime) -> Mapping[str, Json]:
         """Return the entries by key."""
-        items = await stored_todos(_store(runtime), runtime.context.user, self.name)
+        items = await stored_todos(store_of(runtime), runtime.context.user, self.name)
         return {item.key: item.value for item in items}
 
     async def remove(self, runtime: Runtime, keys: Collection[str]) -> None:
         """Delete entries."""
         for key in keys:
-            await _store(runtime).adelete(self._place(runtime), key)
+            await store_of(runtime).adelete(self._place(runtime), key)
 
     async def write(self, runtime: Runtime, key: str, value: Json | None) -> None:
         """Put an entry back, or take it away."""
@@ -219,7 +219,7 @@ class StoredList(KeptList):
 
     async def put(self, runtime: Runtime, key: str, value: Json) -> None:
         """Store an entry."""
-        await _store(runtime).aput(self._place(runtime), key, value)
+        await store_of(runtime).aput(self._place(runtime), key, value)
 
     async def add(self, runtime: Runtime, entries: Sequence[Kept], new: Sequence[Json]) -> Sequence[str]:
         """Add entries, for which undo is possible; return the keys. The caller holds the list.
@@ -234,22 +234,17 @@ class StoredList(KeptList):
         missing = [(key, values) for key, values in zip(keys, new, strict=True) if key not in added_before]
         # A used number is not given again: the user may still mean its former entry.
         numbers = namespace_of(runtime.context.user, NUMBERS)
-        counted = await _store(runtime).aget(numbers, self.name)
+        counted = await store_of(runtime).aget(numbers, self.name)
         last = max((it.number for it in entries), default=0) if counted is None else int(counted.value["last"])
         numbered = {key: {"number": number, **values} for number, (key, values) in enumerate(missing, last + 1)}
         await entered(runtime, self, {key: (None, value) for key, value in numbered.items()})
         # All in one write: a process that ends in between must neither waste a number nor give it twice.
         count, place = PutOp(numbers, self.name, {"last": last + len(numbered)}), self._place(runtime)
-        await _store(runtime).abatch([count, *(PutOp(place, key, value) for key, value in numbered.items())])
+        await store_of(runtime).abatch([count, *(PutOp(place, key, value) for key, value in numbered.items())])
         return keys
 
     def _place(self, runtime: Runtime) -> tuple[str, ...]:
         return namespace_of(runtime.context.user, self.name)
-
-
-def _store(runtime: Runtime) -> BaseStore:
-    assert runtime.store is not None  # the graph is always compiled with a store
-    return runtime.store
 
 
 def cut(line: str) -> str:

@@ -210,6 +210,6 @@ class Conversation:
 
 
 def _is_left(answer: Answer) -> bool:
-    """Tell whether a message was not taken in, of which only the answer tells."""
+    """Tell whether a message was not taken in; only its answer tells."""
     codes = [event.code for event in answer.events if isinstance(event, Error)]
     return not answer.events or any(code in NOT_TAKEN for code in codes)

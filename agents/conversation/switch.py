@@ -160,8 +160,9 @@ def takes_back(state: State) -> bool:
 
 def does_again(state: State) -> bool:
     """Tell whether a message, right after an undo, takes the undo back."""
-    is_undone = state.get("undid") == state["turn"] - 1 and not _has_just_written(state)
-    return is_undone and is_said("redo", state["heard"]["text"] or "")
+    text, is_undone = state["heard"]["text"] or "", state.get("undid") == state["turn"] - 1
+    is_redo = vocabulary(listening(text, state["lang"])).means(text, "redo")
+    return is_undone and is_redo and not _has_just_written(state)
 
 
 def recalls(state: State) -> bool:

@@ -308,7 +308,7 @@ def wishes(text: str, lang: str) -> bool:
             # A skipped word may itself begin an opening: each character of "我需要" may be skipped.
             last = len(row) - len([*dropwhile(skipped.__contains__, row[head:])])
             places = range(head, last + 1)
-            if any(row[place : place + size] in openings for place in places for size in (1, 2, 3)):
+            if any(row[place : place + size] in openings for place in places for size in (1, 2, 3, 4)):
                 return True
     return False
 

@@ -145,7 +145,7 @@ async def test_a_write_is_taken_back(chat: Chat, speaker: str, case: Case) -> No
     trace = await chat.says("undo")
     assert f"{speaker}: {case.answer}" in trace
     assert await belongings(chat) == was
-    assert phrase("undo_again", "en", items="").rstrip(".") in await chat.says("redo")
+    assert phrase("undo_again", "en", items="").rstrip(".") in await chat.says("redo, please")
     assert await belongings(chat) == written
     await chat.says("undo")
     assert await belongings(chat) == was

@@ -99,7 +99,8 @@ def test_what_stands_beside_a_denial_is_meant(lang: str, text: str, meant: str) 
 
 
 @pytest.mark.parametrize(
-    ("lang", "text"), [("en", "I need batteries"), ("ru", "мне нужны батарейки"), ("zh", "我需要电池")]
+    ("lang", "text"),
+    [("en", "I need batteries"), ("ru", "мне нужны батарейки"), ("zh", "我需要电池"), ("zh", "我们需要电池")],
 )
 def test_a_need_is_a_wish(lang: str, text: str) -> None:
     """No field of a form takes it for its value."""

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from difflib import get_close_matches
 from functools import partial
@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field, SecretStr, ValidationError, model_va
 from pydantic_settings import BaseSettings, NoDecode
 
 import prompts
-from agents.discovery import code_of
+from agents.discovery import code_of, place_of
 from agents.errors import ConfigError
 from agents.memory.checkpointer import KEPT_TURNS
 from agents.models import Models
@@ -242,7 +242,20 @@ def read(kind: type[Kind]) -> Kind:
         raise ConfigError(f"{name}: {first['msg']} (see .env.example)") from None
 
 
-def misspelt(kinds: Iterable[type[BaseSettings]]) -> list[str]:
+def slips(kinds: Sequence[type[BaseSettings]]) -> list[str]:
+    """Return a line for each slip of a name in `.env`, each value that nothing reads, and each name of two settings."""
+    owners: dict[str, type] = {}
+    twice = list[str]()
+    for kind in kinds:
+        for name in kind.model_fields:
+            owner = next(base for base in kind.__mro__ if name in vars(base).get("__annotations__", {}))
+            if owners.setdefault(name, owner) is not owner:
+                place, other = place_of(owner.__module__), place_of(owners[name].__module__)
+                twice.append(f"{place}: the setting {name.upper()} is one of {other}, too: rename it")
+    return [*_misspelt(kinds), *_unread(kinds), *twice]
+
+
+def _misspelt(kinds: Iterable[type[BaseSettings]]) -> list[str]:
     """Return a warning for each name in `.env` that resembles the name of a setting of these kinds."""
     names = {name.upper() for kind in kinds for name in kind.model_fields}
     nearest = {name: get_close_matches(name, names, 1, ALIKE) for name in _in_file().keys() - names}
@@ -264,7 +277,7 @@ def _is_alike(name: str, setting: str) -> bool:
     return shared == {*words} or (len(shared) > 1 and words[0] == own[0])
 
 
-def unread(kinds: Iterable[type[BaseSettings]]) -> list[str]:
+def _unread(kinds: Iterable[type[BaseSettings]]) -> list[str]:
     """Return a line for each set value that nothing reads, since its plug-in or dialog is left out."""
     names, values = {name.upper() for kind in kinds for name in kind.model_fields}, values_set()
     left_out = [

@@ -27,6 +27,7 @@ from agents.field_types import wrong_default
 from agents.models.factory import DEFAULT, FALLBACK, OBSERVER, Parameters
 from agents.plugin import Plugin
 from agents.state import SUPERVISOR
+from agents.toolkit.questions.form import wrong_mark
 from agents.toolkit.speaker import Speaker
 from agents.toolkit.traits import Traits, traits_of
 from prompts import variables
@@ -133,7 +134,7 @@ def _misform(form: object) -> str:
         form()
     except ValidationError as wrong:
         return f"cannot begin empty: {wrong.errors()[0]['msg']}"
-    return wrong_default(form)
+    return wrong_default(form) or wrong_mark(form)
 
 
 def is_reserved(name: str) -> bool:

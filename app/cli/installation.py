@@ -36,7 +36,8 @@ from app.extensions import module_of, plugins, uninstalled
 from app.presentation.listing import report_lines
 from app.presentation.tool_card import warnings
 from app.process.exit_codes import USAGE
-from app.settings import Settings, ignored, misspelt, read, read_settings, unread
+from app.settings import Settings, ignored, read, read_settings, slips
+from dialogs import Dialog
 from prompts import PromptError, languages, observer_file, translated
 
 
@@ -102,7 +103,7 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
     with _noting(problems):
         # A fault of the settings alone is noted above.
         models |= {role: own.name for role, own in make_models(settings, speakers).roles.items()} if models else {}
-    problems += [*misspelt([Settings, *kinds]), *unread([Settings, *kinds])]
+    problems += slips([Settings, *kinds])
     problems += unanswered(speakers, plugins())
     # Settings that cannot be read are noted above.
     with _noting(problems):
@@ -117,8 +118,17 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
         "plugins": [*plugins()],
         "uninstalled": uninstalled(),
         "faults": problems,
-        "warnings": [] if problems else [*ignored([Settings, *kinds]), *warnings(speakers, languages())],
+        "warnings": []
+        if problems
+        else [*ignored([Settings, *kinds]), *_idle(speakers, observers), *warnings(speakers, languages())],
     }
+
+
+def _idle(speakers: Speakers, observers: Mapping[str, Observer]) -> list[str]:
+    """Return a line for each observer that watches nobody; the usual ones need no dialog."""
+    named = [*Dialog.observers, *(name for owner in (*speakers, *plugins().values()) for name in owner.observers)]
+    idle = [name for name, observer in observers.items() if not observer.always and name not in named]
+    return [f"the observer {name} watches nobody: name it in Dialog.observers, or set its `always`" for name in idle]
 
 
 def _late_modules() -> Iterator[tuple[str, str]]:

@@ -51,7 +51,7 @@ from app.databases import backend_of
 from app.extensions import module_of, plugins
 from app.presentation.tool_card import cards, faults
 from app.process.garbage import seldom_searched
-from app.settings import Settings, misspelt, read, unread, use_extensions
+from app.settings import Settings, read, slips, use_extensions
 from dialogs import Dialog
 from prompts import languages
 
@@ -212,8 +212,8 @@ def discover_checked(settings: Settings, *, tools: bool = True) -> tuple[Speaker
         Settings,
         *(plugin.settings for plugin in plugins_found().values() if plugin.settings),
     ]
-    if slips := [*misspelt(kinds), *unread(kinds)]:
-        raise ConfigError(slips[0])
+    if wrong := slips(kinds):
+        raise ConfigError(wrong[0])
     speakers = equipped(speakers, plugins(), watching)
     if silent := unanswered(speakers, plugins()):
         raise ContractError(silent[0])

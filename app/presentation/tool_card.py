@@ -4,9 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from inspect import Parameter, signature
-from pathlib import Path
-from string import Template
 
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel
@@ -25,17 +24,29 @@ from agents.toolkit.descriptions import (
     tool_place,
     translation_of,
 )
-from agents.toolkit.handover_tools import hand_back
+from agents.toolkit.handover_tools import ASK, FILL_FORM, HAND_BACK, entry_of, hand_back
 from agents.toolkit.json_schema import SAFE_NAME
+from agents.toolkit.questions.form import wrong_mark
 from agents.toolkit.result import schema_of
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.tool_code import misfit_of
-from agents.toolkit.tool_search import FINDING, tools_of
+from agents.toolkit.tool_search import FINDING, assistant_help, tools_of
 from agents.toolkit.traits import Traits, traits_of
+from agents.toolkit.undo import undo_last
 from app.extensions import plugins
-from app.presentation.text_files import misfits, of_forms, paths, unasked, unowned, unread, unreadable
+from app.presentation.text_files import (
+    TextFile,
+    misfits,
+    no_languages,
+    of_forms,
+    read_all,
+    stray,
+    unasked,
+    unowned,
+    unread,
+)
 from app.presentation.texts import say
-from prompts import FALLBACK, PromptError, card, card_file, carded, files, home_of, lacking, named, prompt, read_text
+from prompts import FALLBACK, card, card_file, carded, files, home_of, lacking, named
 
 PLAIN_TRAITS = (
     *("effect", "repeatable", "transaction", "permission"),
@@ -135,6 +146,8 @@ def _together(schemas: Sequence[Schema]) -> Schema:
 
 
 LONGEST_EXAMPLE = 200
+TAKEN = (*FINDING, FILL_FORM, ASK, HAND_BACK, undo_last.name, assistant_help.name)
+"""The names of the tools that the application gives to speakers."""
 _SLOT = re.compile(r"\{([^{}]*)\}")
 
 
@@ -143,21 +156,25 @@ def faults(speakers: Speakers, languages: Sequence[str], *, complete: bool = Tru
 
     `complete`: all tools are loaded; else a card may describe a tool that is not loaded now.
     """
-    if broken := unreadable():
+    texts, broken = read_all()
+    if broken:
         return broken
     everything, plug_ins = owned_tools(speakers), plugins()
     distinct = {id(tool): tool for owned in everything.values() for _, tool in owned}
     lines = [*_twice(speakers), *_of_tools(distinct.values())]
+    for file in texts:
+        tool = file.name.stem
+        if file.is_card and (complete or tool in everything or tool in FINDING):
+            # The tools of plug-ins depend on settings.
+            is_optional = tool in (*FINDING, hand_back.name) or file.name.parts[0] in plug_ins
+            lines += _of_file(file, everything.get(tool, []), is_optional=is_optional)
+        elif complete and file.name.name == "confirm.toml" and file.name.parts[0] in speakers.dialogs:
+            lines += _of_titles(file, everything)
     for lang in languages:
-        for path in (folder / lang / name for name, folder in files(lang, "**/cards/*.md").items()):
-            if complete or path.stem in everything or path.stem in FINDING:
-                # The tools of plug-ins depend on settings.
-                is_optional = path.stem in (*FINDING, hand_back.name) or path.parent.parent.name in plug_ins
-                lines += _of_file(path, everything.get(path.stem, []), is_optional=is_optional)
         lines += [fault for name in sorted(everything) for fault in _of_source(everything[name][0], lang)]
-        lines += [fault for name in _with_files(speakers) for fault in _of_dialog(name, lang)]
-        lines += [*_of_prompts(lang), *misfits(lang)]
-    return [*lines, *of_forms(speakers, FALLBACK)]
+    in_english = (file for file in texts if file.lang == FALLBACK)
+    lines += [*no_languages(texts, speakers), *misfits(texts, _with_files(speakers))]
+    return [*lines, *of_forms(in_english, speakers)]
 
 
 def text_faults(text: str, allowed: Sequence[str], lang: str = FALLBACK) -> list[str]:
@@ -187,10 +204,19 @@ def _of_example(example: str, allowed: Sequence[str], lang: str) -> Iterator[str
             yield say("card.slot", lang, example=named_by, slot=slot, known=", ".join(allowed) or "-")
 
 
-def _of_file(path: Path, owned: Sequence[Owned], *, is_optional: bool) -> list[str]:
+def _of_file(file: TextFile, owned: Sequence[Owned], *, is_optional: bool) -> list[str]:
     if not owned and not is_optional:
-        return [f"{named(path)} describes a tool that no speaker has"]
-    return [f"{named(path)}: {fault}" for fault in text_faults(read_text(path), slots(owned))]
+        return [f"{file} describes a tool that no speaker has"]
+    return [f"{file}: {fault}" for fault in text_faults(file.text, slots(owned))]
+
+
+def _of_titles(file: TextFile, owned: Mapping[str, Sequence[Owned]]) -> Iterator[str]:
+    """Yield the entries of a dialog's `confirm.toml` that name no tool, or no argument of one."""
+    arguments = {name for tools in owned.values() for name in slots(tools)}
+    for section, names in {"titles": {*owned}, "steps": {*owned}, "arguments": arguments}.items():
+        for name in (name for name in file.table.get(section, ()) if name not in names):
+            near = get_close_matches(name, names, 1)
+            yield f"{file}: [{section}] names {name!r}, which is none{f'; do you mean {near[0]!r}?' if near else ''}"
 
 
 def _of_source(owned: Owned, lang: str) -> Iterator[str]:
@@ -207,31 +233,12 @@ def _with_files(speakers: Speakers) -> Mapping[str, Speaker]:
     return {name: dialog for name, dialog in speakers.dialogs.items() if not dialog.roles}
 
 
-def _of_dialog(name: str, lang: str) -> Iterator[str]:
-    try:
-        if files(lang, f"{name}/prompt.md") and not prompt(f"{name}/prompt", lang):
-            yield f"{named(home_of(name, lang))}/prompt.md is empty"
-    except PromptError as wrong:
-        yield f"{wrong}, which no dialog's prompt gets"
-    except ValueError:
-        # The faults of its text are reported with those of all prompts.
-        return
-
-
-def _of_prompts(lang: str) -> Iterator[str]:
-    for path in paths(lang):
-        if path.suffix == ".md" and path.parent.name != "cards" and not Template(read_text(path)).is_valid():
-            yield f"{named(path)} has a $ that begins no variable: write $$"
-
-
 def _of_tools(tools: Iterable[BaseTool]) -> list[str]:
     return [f"{tool_place(tool)}: {fault}" for tool in tools for fault in _of_tool(tool)]
 
 
 def _of_tool(tool: BaseTool) -> Iterator[str]:
     traits = traits_of(tool)
-    if tool.name in FINDING:
-        yield "the name is taken by a tool that finds tools; choose another one"
     if not SAFE_NAME.fullmatch(tool.name):
         yield "not every provider takes this name; write a letter, then letters, digits, _ or -"
     if fault := translation_of(tool).fault:
@@ -248,7 +255,7 @@ def _of_tool(tool: BaseTool) -> Iterator[str]:
     models = [
         each for each in (tool.args_schema, traits.form) if isinstance(each, type) and issubclass(each, BaseModel)
     ]
-    yield from filter(None, map(wrong_default, models))
+    yield from filter(None, [*map(wrong_default, models), traits.form and wrong_mark(traits.form)])
     if traits.view and traits.view not in KINDS:
         yield f"there is no view {traits.view!r}; there are: {', '.join(KINDS)}"
 
@@ -270,8 +277,11 @@ def _twice(speakers: Speakers) -> Iterator[str]:
         for name, count in Counter(tool.name for tool in tools_of(speaker, speakers)).items():
             if count > 1:
                 yield f"{speaker.name} has more than one tool called {name}: rename one"
+            if name in TAKEN and any(tool.name == name for tool in speaker.tools):
+                yield f"{speaker.name}: the name {name} is taken by a tool of the application; choose another one"
     owners: dict[str, Owned] = {}
-    for owned in ((speaker, tool) for speaker in speakers for tool in speaker.tools):
+    handing_over = [(speakers.supervisor, entry_of(dialog)) for dialog in speakers.dialogs.values()]
+    for owned in (*((speaker, tool) for speaker in speakers for tool in speaker.tools), *handing_over):
         other, same = owners.setdefault(owned[1].name, owned)
         if other is not owned[0] and _origin(same) != _origin(owned[1]):
             yield f"{owned[0].name} and {other.name} each have a tool called {same.name}: rename one"
@@ -285,12 +295,15 @@ def _origin(tool: BaseTool) -> object:
 
 def warnings(speakers: Speakers, langs: Sequence[str]) -> list[str]:
     """Return a line for every rule that no model sees, and for every missing text, with its file."""
+    texts, _ = read_all()
     missing = [line for lang in langs for line in _missing(speakers, lang)]
+    missing += [*stray(speakers), *unread(texts, _with_files(speakers)), *unowned(texts, speakers)]
     # An outdated translation of a form is not used; the question of the fallback language is used.
-    missing += [line for lang in langs if lang != FALLBACK for line in of_forms(speakers, lang)]
+    missing += of_forms((file for file in texts if file.lang != FALLBACK), speakers)
     # A dialog that no user can reach stands first.
     return sorted(
-        [*_untold(speakers), *unasked(speakers), *missing], key=lambda line: "has no examples of requests" not in line
+        [*_untold(speakers), *unasked(speakers), *missing],
+        key=lambda line: "has no examples of requests" not in line,
     )
 
 
@@ -324,8 +337,6 @@ def _few(names: Sequence[str]) -> str:
 
 def _missing(speakers: Speakers, lang: str) -> Iterator[str]:
     yield from _untranslated(lang)
-    yield from unread(lang)
-    yield from unowned(speakers, lang)
     has_cards = bool(carded(lang))
     for name, dialog in _with_files(speakers).items():
         if not files(lang, f"{name}/prompt.md"):

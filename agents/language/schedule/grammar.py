@@ -85,7 +85,9 @@ class TimeWords:
         }
 
     def pattern(self, name: str) -> str:
-        """Return the regular expression for a placeholder."""
+        """Return the regular expression for a placeholder. Raises ValueError: there is no such placeholder."""
+        if name not in self._places and name not in self._words:
+            raise ValueError(f"there is no {{{name}}}; there are: {', '.join([*self._places, *self._words])}")
         return self._places.get(name) or self._any(name)
 
     def value(self, name: str, text: str) -> Any:
@@ -279,6 +281,9 @@ def _patterns(lang: str) -> list[tuple[str, re.Pattern[str]]]:
 def _compiled(pattern: str, lang: str) -> re.Pattern[str]:
     parts = PLACE.split(alternatives([pattern]))
     lexicon = words(lang)
-    filled = [f"(?P<{part}>{lexicon.pattern(part)})" if place % 2 else part for place, part in enumerate(parts)]
     begin, end = (ALONE, r"(?!\w)") if language(lang).spaced else (OUTSIDE_A_NUMBER, OUTSIDE_A_NUMBER)
-    return re.compile(f"{begin}(?:{''.join(filled)}){end}")
+    try:
+        filled = [f"(?P<{part}>{lexicon.pattern(part)})" if place % 2 else part for place, part in enumerate(parts)]
+        return re.compile(f"{begin}(?:{''.join(filled)}){end}")
+    except (re.error, ValueError) as wrong:
+        raise ValueError(f"{pattern!r}: {wrong}") from None

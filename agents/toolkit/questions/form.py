@@ -25,6 +25,10 @@ LONGEST_FORM = 4_000
 LONGEST_REASON = 300
 """Characters of one reason."""
 Fitting = Callable[[Json], Json]
+MARKS = ("asked", "names_user")
+"""Our flags in a field's `json_schema_extra`."""
+OF_SCHEMAS = ("deprecated", "readOnly", "writeOnly", "nullable", "uniqueItems", "additionalProperties")
+"""The flags of JSON Schema."""
 EMPTY: Sequence[object] = (None, "", [], {}, set())
 MOST_VALUES = 20
 """The most permitted values to name."""
@@ -83,6 +87,15 @@ def missing(form: type[BaseModel], values: Mapping[str, object]) -> list[str]:
 def extra(field: FieldInfo, name: str) -> object:
     """Return the value under a name in a field's `json_schema_extra`; None if there is none."""
     return field.json_schema_extra.get(name) if isinstance(field.json_schema_extra, dict) else None
+
+
+def wrong_mark(form: type[BaseModel]) -> str:
+    """Return the first flag in a field's `json_schema_extra` that nothing reads; empty without one."""
+    for name, info in form.model_fields.items():
+        for mark, value in (info.json_schema_extra if isinstance(info.json_schema_extra, dict) else {}).items():
+            if mark not in OF_SCHEMAS and (mark in MARKS) != isinstance(value, bool):
+                return f"{name!r}: json_schema_extra has {mark!r}: {value!r}; there are {MARKS}, True or False"
+    return ""
 
 
 def permitted(annotation: object) -> list[object]:

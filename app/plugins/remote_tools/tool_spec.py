@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from types import GenericAlias
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import jmespath
 from jmespath.exceptions import JMESPathError
@@ -45,6 +45,10 @@ class OfferedTool:
     fingerprint: str = ""  # For an MCP server's tool: the mark that changes when the server describes it differently.
 
 
+OF_MODELS = ("opaque", "enum", "default", "min", "max", "pattern")
+"""The keys of a parameter that hold a model to something."""
+
+
 class ParameterSpec(FilePart):
     """One value of a call; the model gives it, unless it is `trusted` or `fixed`."""
 
@@ -53,6 +57,17 @@ class ParameterSpec(FilePart):
     opaque: str = ""  # The kind of identifier, which the model sees as a small number.
     trusted: Trusted | None = None
     fixed: object = None
+
+    @model_validator(mode="after")
+    def _is_given_once(self) -> Self:
+        given = self.model_fields_set
+        if {"trusted", "fixed"} <= given:
+            raise ValueError("has either `trusted` or `fixed`")
+        if "fixed" in given and self.fixed is None:
+            raise ValueError("`fixed` needs a value")
+        if idle := [] if self.is_the_models else [name for name in OF_MODELS if name in given]:
+            raise ValueError(f"no model gives this value: leave {', '.join(idle)} out")
+        return self
 
     @property
     def is_the_models(self) -> bool:
@@ -84,6 +99,9 @@ class HttpParameter(ParameterSpec):
             raise ValueError(f"an {self.type} has no place in a {self.in_}")
         if self.in_ == "query" and self.type == "object":
             raise ValueError("an object has no place in a query")
+        parts = self.fixed if self.in_ == "query" and isinstance(self.fixed, list) else [self.fixed]
+        if self.in_ != "body" and any(isinstance(part, dict | list) for part in parts):
+            raise ValueError(f"a `fixed` list or object has no place in a {self.in_}")
         if self.in_ == "path" and not self.required:
             raise ValueError("what stands in the path is required")
         if self.slashes and self.in_ != "path":

@@ -369,11 +369,17 @@ def test_a_tool_has_its_traits_once(tool: BaseTool) -> None:
         mark(tool)
 
 
-@pytest.mark.parametrize("name", ["find_tools", "call_tool"])
-def test_the_names_of_tools_that_find_tools_are_taken(write: Write, name: str) -> None:
+@pytest.mark.parametrize("name", ["find_tools", "call_tool", "ask_user", "fill_form"])
+def test_the_names_of_the_applications_tools_are_taken(write: Write, name: str) -> None:
     """A call of one of them would be taken for something else."""
     renamed = StructuredTool.from_function(coroutine=_nothing, name=name, description="Do it.")
-    assert any(f"tool {name}: the name is taken by a tool that finds tools" in fault for fault in found_in(renamed))
+    assert any(f"planner: the name {name} is taken by a tool of the application" in line for line in found_in(renamed))
+
+
+def test_no_tool_has_the_name_of_a_handoff(write: Write) -> None:
+    """The supervisor hands over to a dialog by a tool, and both would share one card."""
+    renamed = StructuredTool.from_function(coroutine=_nothing, name="get_acquainted", description="Do it.")
+    assert "supervisor and planner each have a tool called get_acquainted: rename one" in found_in(renamed)
 
 
 def test_every_tool_of_a_name_keeps_the_rules(write: Write) -> None:

@@ -120,7 +120,7 @@ def report(settings: Settings, speakers: Speakers | None = None, *, complete: bo
         "faults": problems,
         "warnings": []
         if problems
-        else [*ignored([Settings, *kinds]), *_idle(speakers, observers), *warnings(speakers, languages())],
+        else [*ignored([Settings, *kinds]), *warnings(speakers, languages()), *_idle(speakers, observers)],
     }
 
 

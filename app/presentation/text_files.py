@@ -271,11 +271,11 @@ def unread(texts: Sequence[TextFile], dialogs: Collection[str]) -> Iterator[str]
     for file, first in _with_english(texts):
         if file.name.suffix == ".toml" and file.name.name not in ELSEWHERE and file.name.parent.name != "forms":
             own, given = file.table, first.table if first else {}
-            known = {*Phrases.model_fields} if _is_of(dialogs, file) else set[str]()
+            field_names = {*Phrases.model_fields} if _is_of(dialogs, file) else set[str]()
             for key in beyond(own, given):
-                near = get_close_matches(key, {*given, *known} - own.keys(), 1, ALIKE)
+                near = get_close_matches(key, {*given, *field_names} - own.keys(), 1, ALIKE)
                 # `misfits` holds the words for time to those that are read.
-                is_open = key.partition(".")[0] in known or (file.name == SCHEDULE and key.startswith("words."))
+                is_open = key.partition(".")[0] in field_names or (file.name == SCHEDULE and key.startswith("words."))
                 if not is_open and (near or file.lang != FALLBACK):
                     meant = f"; do you mean {near[0]!r}?" if near else ""
                     yield f"{file}: the application has no entry {key!r} in English{meant}"
@@ -301,8 +301,8 @@ def unasked(speakers: Speakers) -> Iterator[str]:
     """Yield the fields of dialogs' forms without a question of their own; the user is asked for them by name."""
     forms = {name: dialog.form for name, dialog in speakers.dialogs.items() if dialog.form and not dialog.roles}
     for name, form in forms.items():
-        asked = [key for key, entry in form_texts(name, FALLBACK).items() if "question" in entry]
-        bare, place = [key for key in form.model_fields if key not in asked], named(home_of(name, FALLBACK))
+        questioned = [key for key, entry in form_texts(name, FALLBACK).items() if "question" in entry]
+        bare, place = [key for key in form.model_fields if key not in questioned], named(home_of(name, FALLBACK))
         yield from (f"{place}/form.toml: the field {key!r} has no question" for key in bare)
 
 

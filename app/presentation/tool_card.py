@@ -35,6 +35,7 @@ from agents.toolkit.traits import Traits, traits_of
 from agents.toolkit.undo import undo_last
 from app.extensions import plugins
 from app.presentation.text_files import (
+    ALIKE,
     TextFile,
     misfits,
     no_languages,
@@ -215,8 +216,9 @@ def _of_titles(file: TextFile, owned: Mapping[str, Sequence[Owned]]) -> Iterator
     arguments = {name for tools in owned.values() for name in slots(tools)}
     for section, names in {"titles": {*owned}, "steps": {*owned}, "arguments": arguments}.items():
         for name in (name for name in file.table.get(section, ()) if name not in names):
-            near = get_close_matches(name, names, 1)
-            yield f"{file}: [{section}] names {name!r}, which is none{f'; do you mean {near[0]!r}?' if near else ''}"
+            meant = f"; do you mean {near[0]!r}?" if (near := get_close_matches(name, names, 1, ALIKE)) else ""
+            verb = "takes" if names is arguments else "is"
+            yield f"{file}: [{section}] names {name!r}, and no tool {verb} that{meant}"
 
 
 def _of_source(owned: Owned, lang: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ import prompts
 from agents.toolkit.speaker import Speaker, Speakers
 from app.cli import command_line
 from app.extensions import Extensions, use
-from app.presentation.text_files import misfits, read_all, unowned, unread
+from app.presentation.text_files import misfits, no_languages, read_all, stray, unowned, unread
 from tests.support.places import ROOT
 from tests.support.warm_python import run_python
 
@@ -116,6 +116,19 @@ dialog = Dialog(tool="plan_a_trip", description="Used for planning a trip.", for
     "prompts/en/trip/cards/plan_a_trip.md": "- I want to plan a trip\n",
 }
 FORM = "prompts/en/trip/form.toml"
+MARKED = TRIP["dialogs/trip.py"].replace("None = None", 'None = Field(None, json_schema_extra={"askd": False})')
+MARKED = MARKED.replace("BaseModel\n\n", "BaseModel, Field\n\n", 1)
+SETTING = """from pydantic_settings import BaseSettings
+
+from agents.plugin import Plugin
+
+
+class Late(BaseSettings, extra="ignore"):
+    turn_calls: int = 3
+
+
+plugin = Plugin(settings=Late)
+"""
 MISTAKES = [
     (FORM, "[city\n", "own/prompts/en/trip/form.toml is not TOML: Expected"),
     ("prompts/en/trip/prompt.md", "Gr\xfc\xdfe", "own/prompts/en/trip/prompt.md is not UTF-8"),
@@ -125,6 +138,19 @@ MISTAKES = [
     ("dialogs/trip.py", TRIP["dialogs/trip.py"].replace("book_trip", "add_todos"), "each have a tool called add_todos"),
     ("prompts/en/supervisor.md", "You are $name.", "own/prompts/en/supervisor.md: nothing fills in $name"),
     ("prompts/ru/texts.toml", 'sorry_internal = "$nobody"\n', "own/prompts/ru/texts.toml: nothing fills in $nobody"),
+    (FORM, TRIP[FORM] + "values.Oslo = ['the capital']\n", "form.toml: [city] values.Oslo: the field permits no fixed"),
+    ("prompts/en/trip/confirm.toml", "[titles]\nbook_trp = 'Book'\n", "and no tool is that; do you mean 'book_trip'?"),
+    ("prompts/en/trip/confirm.toml", "[arguments]\ncty = 'where'\n", "and no tool takes that; do you mean 'city'?"),
+    (
+        "dialogs/trip.py",
+        MARKED,
+        "Dialog.form 'city': json_schema_extra has 'askd': False; there are ('asked', '",
+    ),
+    (
+        "plugins/late.py",
+        SETTING,
+        "own/plugins/late.py: the setting TURN_CALLS is one of app/settings.py, too",
+    ),
     ("dialogs/my-trip.py", TRIP["dialogs/trip.py"], "dialogs/my-trip.py: 'my-trip' is not a name"),
 ]
 
@@ -142,11 +168,14 @@ def test_every_file_that_a_turn_reads_is_checked(tmp_path: Path, name: str, text
         assert len(told.splitlines()) == 1
 
 
+CALM = {name: FILES[name] for name in ("observers/calm.py", "prompts/en/observers/calm.md")}
+
+
 @pytest.mark.slow
 @pytest.mark.needs("planner")
 def test_what_is_missing_is_a_warning(tmp_path: Path) -> None:
     """First a dialog that nobody can ask for; the operator also reads which form lacks the question of a field."""
-    folder = written(tmp_path / "own", {**TRIP, FORM: '[city]\nlabel = "city"\n'})
+    folder = written(tmp_path / "own", {**TRIP, **CALM, FORM: '[city]\nlabel = "city"\n'})
     (folder / "prompts/en/trip/cards/plan_a_trip.md").unlink()
     # Pydantic would warn of a parameter that is called like a method of its own.
     module = folder / "dialogs/trip.py"
@@ -154,6 +183,7 @@ def test_what_is_missing_is_a_warning(tmp_path: Path) -> None:
     first, *others = json.loads(run(folder, "check", "--json"))["warnings"]
     assert first == "own/prompts/en/trip/cards/plan_a_trip.md is missing: dialog trip has no examples of requests"
     assert "own/prompts/en/trip/form.toml: the field 'city' has no question" in others
+    assert "the observer calm watches nobody: name it in Dialog.observers, or set its `always`" in others
 
 
 @pytest.mark.slow
@@ -230,20 +260,33 @@ def test_a_team_may_begin_without_any_dialog(own: Path) -> None:
     ("de/texts.toml", "sory_internal = 'Ade'", "texts.toml: the application has no entry 'sory_internal' in English"),
     ("de/texts.toml", "tschuess = 'Ade'", "texts.toml: the application has no entry 'tschuess' in English"),
     ("de/language.toml", "names = 'Deutsch'", "language.toml: names: Input should be a valid tuple"),
+    ("de/language.toml", "letters = 'z-a'", "language.toml: letters: write a range from its first letter to its last"),
+    ("de/language.toml", "letters = 'a z'", "language.toml: letters: write letters, and ranges such as a-z"),
+    ("de/language.toml", "stemmer = 'deutsch'", "language.toml: stemmer: there is no stemmer 'deutsch'; there are: "),
+    ("de/language.toml", "decimal = 'komma'", "language.toml: decimal: Input should be '.' or ','"),
+    ("de/words.toml", "yes = [1]", "words.toml: yes must be a list of texts, found [1]"),
+    ("de/words.toml", "[numbers]\nzwei = '2'", "words.toml: numbers.zwei must be a number, found '2'"),
+    ("de/schedule.toml", "[patterns]\nafter = ['in {amt}']", "schedule.toml: patterns: 'in {amt}': there is no {amt}"),
+    ("de/schedule.toml", "[words.weekday]\n1 = ['mo(']", "schedule.toml: words.weekday.1: 'mo(': missing )"),
+    ("de/schedule.toml", "[words.unit]\nwoche = []", "schedule.toml: nothing reads words.unit.woche; there are: sec"),
+    ("de/texts.toml", "weekdays = ['Mo']", "texts.toml: weekdays must have 7 entries, found 1"),
+    ("de/clinic/form.txt", "", "clinic/form.txt is never read: its name must end with .md or .toml"),
+    ("en/clinic/promt.md", "", "clinic/promt.md: the application reads no text of this name; do you mean prompt.md?"),
+    ("EN/texts.toml", "sorry_internal = 'No'", ": call the folder by the code of its language, such as en"),
     ("de/words.toml", "yes = ['ja']\n[contractions]\nans = 'an das'", ""),
 ])  # fmt: skip
 def test_an_entry_that_nothing_reads_is_told(own: Path, file: str, text: str, line: str) -> None:
     """A slip in a key, and a text in place of a list, would be taken as if nothing stood there."""
-    (own / "prompts" / file).write_text(text, "utf-8")
+    written(own / "prompts", {file: text})
     try:
         use(Extensions(_env_file=None, extensions=(own,), shipped_dialogs="none"))
         texts, nobody = read_all()[0], Speakers(Speaker(name="supervisor"))
-        lines = [*misfits(texts, ["clinic"]), *unread(texts, ["clinic"]), *unowned(texts, nobody)]
+        lines = [*misfits(texts, ["clinic"]), *unread(texts, ["clinic"]), *unowned(texts, nobody), *stray(nobody)]
+        lines += no_languages(texts, nobody)
     finally:
         use(Extensions(_env_file=None))
-    assert [told.startswith(f"own/prompts/{file[:3]}{line}") for told in lines if told.startswith("own")] == [
-        True
-    ] * bool(line)
+    place = f"own/prompts/{file[:3]}".removesuffix("/" * line.startswith(":"))
+    assert [told.startswith(f"{place}{line}") for told in lines if told.startswith("own")] == [True] * bool(line)
 
 
 def test_own_texts_go_first(own: Path) -> None:

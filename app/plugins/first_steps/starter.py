@@ -16,6 +16,7 @@ from agents.graph import build_graph
 from agents.toolkit.tool_search import FINDING
 from app.composition import discover
 from app.plugins.first_steps.commands import Kind
+from app.presentation.text_files import LANGUAGE_CODE
 from app.presentation.tool_card import owned_tools
 from app.settings import Settings, read_settings
 from prompts import FALLBACK, languages, sentence, table
@@ -25,7 +26,6 @@ PHRASES = "first_steps/phrases"
 SUFFIX = ".txt"
 """The suffix of the files in `templates/`: they are not code of the application."""
 NAME = re.compile(r"[a-z][a-z0-9_]{1,29}")
-LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})?")
 EXAMPLES: Mapping[Kind, str] = {"dialog": "clinic", "observer": "mood", "tool": "find_doctor", "language": "de"}
 FIRST_TEXTS = ("supervisor.md", "texts.toml", "words.toml")
 """The English texts for the beginning of a new language, beside the sentences of plug-ins.
@@ -137,7 +137,7 @@ class Start:
 
     def _check_name(self) -> None:
         is_language = self.kind == "language"
-        if not (LANGUAGE if is_language else NAME).fullmatch(self.name):
+        if not (LANGUAGE_CODE if is_language else NAME).fullmatch(self.name):
             key = "bad_language" if is_language else "bad_name"
             raise self._refusal(key, name=repr(self.name), kind=self.kind, example=EXAMPLES[self.kind])
         if self.name in self._taken() or (not is_language and keyword.iskeyword(self.name)):

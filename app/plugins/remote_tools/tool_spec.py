@@ -102,6 +102,8 @@ class HttpParameter(ParameterSpec):
         parts = self.fixed if self.in_ == "query" and isinstance(self.fixed, list) else [self.fixed]
         if self.in_ != "body" and any(isinstance(part, dict | list) for part in parts):
             raise ValueError(f"a `fixed` list or object has no place in a {self.in_}")
+        if self.in_ == "path" and "/" in str(self.fixed) and not self.slashes:
+            raise ValueError("a `fixed` value with a slash needs `slashes: true`")
         if self.in_ == "path" and not self.required:
             raise ValueError("what stands in the path is required")
         if self.slashes and self.in_ != "path":
@@ -121,8 +123,9 @@ class HttpParameter(ParameterSpec):
             checked = TypeAdapter(taken_as(self))
         except (SchemaError, TypeError) as wrong:
             raise ValueError(f"contradicts itself: {' '.join(str(wrong).split())[:200]}") from None
-        if self.default is not None:
-            checked.validate_python(self.default)
+        for value in (self.default, self.fixed if "type" in self.model_fields_set else None):
+            if value is not None:
+                checked.validate_python(value)
         return self
 
 

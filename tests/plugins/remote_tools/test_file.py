@@ -117,6 +117,26 @@ FAULTS: dict[str, tuple[Break, str]] = {
         lambda b: tool(b, "find_orders")["parameters"].update(runtime={"in": "query"}),
         "tools.find_orders.parameters: cannot be called 'runtime'",
     ),
+    "a value that two give": (
+        lambda b: tool(b, "find_orders")["parameters"].update(w={"in": "query", "trusted": "user", "fixed": "bob"}),
+        "tools.find_orders.parameters.w: has either `trusted` or `fixed`",
+    ),
+    "a fixed value that is missing": (
+        lambda b: tool(b, "find_orders")["parameters"].update(w={"in": "query", "fixed": None}),
+        "tools.find_orders.parameters.w: `fixed` needs a value",
+    ),
+    "a fixed object in a query": (
+        lambda b: tool(b, "find_orders")["parameters"].update(w={"in": "query", "fixed": {"a": 1}}),
+        "tools.find_orders.parameters.w: a `fixed` list or object has no place in a query",
+    ),
+    "a fixed value of another type": (
+        lambda b: tool(b, "find_orders")["parameters"].update(w={"in": "query", "type": "integer", "fixed": "many"}),
+        "tools.find_orders.parameters.w: Input should be a valid integer",
+    ),
+    "a rule for a value that no model gives": (
+        lambda b: tool(b, "find_orders")["parameters"].update(w={"in": "query", "trusted": "user", "default": "bob"}),
+        "tools.find_orders.parameters.w: no model gives this value: leave default out",
+    ),
     "a pattern that is none": (
         lambda b: tool(b, "find_orders")["parameters"]["word"].update(pattern="("),
         "tools.find_orders.parameters.word: contradicts itself",

@@ -196,7 +196,7 @@ def _with_english(texts: Sequence[TextFile]) -> Iterator[tuple[TextFile, TextFil
 
 
 def misfits(texts: Sequence[TextFile], dialogs: Collection[str]) -> Iterator[str]:
-    """Yield what texts have otherwise than their file in English: variables, and the kinds of entries.
+    """Yield the differences of texts from their file in English: variables, and the kinds of entries.
 
     `dialogs` are those with a prompt in a file.
     """

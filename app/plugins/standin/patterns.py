@@ -148,7 +148,7 @@ class Pattern:
     def is_duty(self) -> bool:
         """Whether its words only open a wish: "I need to {items}"."""
         lines = [line for _, line in self.parts if line]
-        return lines == [self.parts[0][1]] and self.parts[0][1] in _openings(self.lang) and len(self.parts) > 1
+        return len(lines) == 1 < len(self.parts) and lines == [self.parts[0][1]] and lines[0] in _duties(self.lang)
 
     def _says_nothing(self, slots: Mapping[str, str]) -> bool:
         """Tell whether an open value says nothing ("I need to sleep", "I need a moment"), or is another wish."""
@@ -157,7 +157,7 @@ class Pattern:
         if any(values.vague(raw, lexicon) or lexicon.made_of(raw, *SOCIAL) for raw in opened):
             return True
         if self.is_duty:
-            # "I need time to think", "I have to admit you are good".
+            # "I need time to think" and "I have to admit you are good" are nothing to do.
             idle, remark = lexicon.stop | lexicon.listed("idle"), {*lexicon.phrases("sentence")}
             return any({*lexicon.stems(raw)} <= idle or remark & {*lexicon.spelled(raw)} for raw in opened)
         telling = [" ".join(dropwhile(lexicon.stop.__contains__, lexicon.spelled(raw))) for raw in opened if self.fixed]
@@ -240,8 +240,14 @@ def pattern(example: str, lang: str, tool: str = "", owner: str = "", *, of_form
 def _openings(lang: str) -> tuple[str, ...]:
     """Return the lines of polite openings, the longest first."""
     lexicon = vocabulary(lang)
-    phrases = (*lexicon.phrases("openings"), *lexicon.phrases("polite"))
+    phrases = (*lexicon.phrases("openings"), *lexicon.phrases("duties"), *lexicon.phrases("polite"))
     return tuple(sorted((_line(lexicon.stems(it), lang) for it in phrases), key=len, reverse=True))
+
+
+@cache
+def _duties(lang: str) -> frozenset[str]:
+    lexicon = vocabulary(lang)
+    return frozenset(_line(lexicon.stems(it), lang) for it in lexicon.phrases("duties"))
 
 
 @cache

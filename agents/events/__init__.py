@@ -179,7 +179,7 @@ class PrivateMessage(Event, type="private", line="privately to {user}: {text}"):
 
 
 class Forgetting(Event, type="forget", line="forgets {what}"):
-    """The user has confirmed a deletion; `agents.conversation.forgetting` gives its name."""
+    """The user has confirmed a deletion; `agents.conversation.deletion` gives its name."""
 
     what: str
 
@@ -274,7 +274,7 @@ class ModelEnd(Event, type="model.end"):
 
 
 class Replied(Event, type="model.reply"):
-    """The reply of a role's models, for the record of the turn (`app.assistant.recording.record`); doors do not get it.
+    """The reply of a role's models, for the record of the turn (`app.assistant.records.record`); doors do not get it.
 
     Without a reply the draft was thrown away or, with `trouble`, none could be had.
     """

@@ -13,13 +13,13 @@ from langgraph.store.base import Op, Result
 
 from agents.errors import BrokenState, ContractError, Undeleted, UsageError
 from agents.foreign import contained
-from agents.memory import feedback, forgettings, gate_log, ledger, notes, notices, store, transcript, undo_log, updates
+from agents.memory import deletions, feedback, gate_log, ledger, notes, notices, store, transcript, undo_log, updates
 from agents.memory.checkpointer import TABLES as CHECKPOINTS
 from agents.memory.checkpointer import WITHIN, Keep, Saver
 from agents.memory.connection import ENGINE, Connection, Session, Tables, migrate
+from agents.memory.deletions import Forgettings
 from agents.memory.digests import KEYED, Digests
 from agents.memory.feedback import Feedback
-from agents.memory.forgettings import Forgettings
 from agents.memory.inbox import TO, TranscriptLine, storable
 from agents.memory.ledger import Ledger
 from agents.memory.locks import ThreadLocks
@@ -65,7 +65,7 @@ CREATE INDEX updates_closed ON updates (received_ms) WHERE body IS NULL;
 """A column for packed records of turns: a text took half a page. Indexes for deleting old notices and updates."""
 MIGRATIONS = {
     "make_tables": "".join(part.TABLES for part in PARTS),
-    "keep_forgettings": forgettings.TABLES,
+    "keep_forgettings": deletions.TABLES,
     "index_people": INDEXES,
     "index_newest": NEWEST,
     "page_messages": RECENT,

@@ -26,7 +26,7 @@ from langgraph.constants import START
 from agents.errors import BrokenState
 from agents.memory.connection import Connection, Row, Session, Tables
 from agents.memory.history_blocks import Block, HistoryBlocks, references
-from agents.memory.packing import Packing
+from agents.memory.serializer import Packing
 
 Keep = int | Literal["all"]
 """The number of turns of a thread that a user can go back to; "all" keeps every step of every turn."""

@@ -16,7 +16,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.base import Checkpoint
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from agents.memory.packing import deflated, inflated
+from agents.memory.serializer import deflated, inflated
 
 BLOCK, MOST_BLOCKS = 8, 4_000
 """Messages of a full block, and blocks that are remembered; a single message is one, too."""

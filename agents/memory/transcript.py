@@ -13,7 +13,7 @@ from agents.errors import UsageError
 from agents.memory import gate_log, updates
 from agents.memory.connection import Connection, Session, Work
 from agents.memory.inbox import InboxEntry, Status, TranscriptLine, now_ms, storable
-from agents.memory.packing import deflated, inflated
+from agents.memory.serializer import deflated, inflated
 
 # A message's text moves from the inbox to the transcript when the message is first closed; `line` names its row.
 # So the text is on disk once, and `line` also says where the lines of the message begin.

@@ -12,7 +12,7 @@ from typing import cast
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
-from agents.conversation import forgetting, handover, switch
+from agents.conversation import deletion, handover, switch
 from agents.conversation.changes import Change, Update, waiting_views
 from agents.conversation.context_window import surplus
 from agents.conversation.gate import HIGH, LOW, Gate, Guess
@@ -83,7 +83,7 @@ class Router:
                 window = runtime.context.models.chain(name)[0].window
                 change.talk(name, messages=messages[surplus(messages, window) :], summary=talk.get("summary", ""))
         keep_up(change, self.speakers)
-        if dialog := forgetting.dialog_of(change.state, self.speakers):
+        if dialog := deletion.dialog_of(change.state, self.speakers):
             # What its form does not have cannot be deleted.
             talk = talk_of(await with_form(dialog, change.state, runtime), dialog.name)
             if "form" in talk:
@@ -208,7 +208,7 @@ class Router:
             # It does not order, undo or answer anything: only a model reads it.
             change.decide("foreign", "stay", because("foreign"))
             self._leave_to_model(change)
-        elif not forgetting.handle_deletion(change, self.speakers) and not self._take_back(change):
+        elif not deletion.handle_deletion(change, self.speakers) and not self._take_back(change):
             self._find(change, heard["text"])
 
     def _take_back(self, change: Change) -> bool:

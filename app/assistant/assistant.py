@@ -6,14 +6,14 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from agents.conversation.forgetting import worded
+from agents.conversation.deletion import worded
 from agents.conversation.persons import lang_of, seen_by
 from agents.conversation.prompt import Prompting
 from agents.errors import DatabaseError
 from agents.events import Error, Event, Forgetting, Message, TurnEnd, TurnStart
 from agents.foreign import contained
 from agents.language.text.clean import whole
-from agents.memory.forgettings import Deletion
+from agents.memory.deletions import Deletion
 from agents.memory.inbox import TO, UNASKED, InboxEntry, TranscriptLine, now_ms
 from agents.memory.notices import NoticeSource
 from agents.memory.preferences import Preferences

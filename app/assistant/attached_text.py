@@ -5,7 +5,7 @@ from pathlib import PurePath
 
 from agents.sources.documents.files import PACKED, READERS, Unreadable
 from agents.sources.documents.markdown import DocumentSection
-from agents.sources.documents.reading import PDF, sections_in_process
+from agents.sources.documents.reader_process import PDF, sections_in_process
 
 LARGEST_ATTACHED = 20_000_000  # Bytes.
 LARGEST_TEXT = 2_000_000  # The most bytes that are read of a text file.

@@ -7,12 +7,12 @@ from typing import cast
 from langgraph.types import Overwrite
 
 from agents.conversation.changes import Update
-from agents.conversation.forgetting import EVERYTHING, SETTINGS
+from agents.conversation.deletion import EVERYTHING, SETTINGS
 from agents.conversation.persons import others_in, without, without_forms
 from agents.errors import BrokenState, Undeleted, UsageError
 from agents.graph import Graph
 from agents.memory import Memory
-from agents.memory.forgettings import NOT_ALL, Deletion
+from agents.memory.deletions import NOT_ALL, Deletion
 from agents.memory.inbox import TOLD
 from agents.state import State
 from agents.toolkit.services import LongTermMemory, Services, Takeover
@@ -136,7 +136,7 @@ class Forgetter:
             return done
 
     async def forget(self, user: str, what: str) -> None:
-        """Remove the data that the user has named, in the terms of `agents.conversation.forgetting`."""
+        """Remove the data that the user has named, in the terms of `agents.conversation.deletion`."""
         if what == EVERYTHING:
             await self.person(user)
         elif what in SETTINGS:

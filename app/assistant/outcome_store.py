@@ -16,7 +16,7 @@ from agents.events import Error, Event, Message
 from agents.events.views import Notice
 from agents.graph import Graph
 from agents.memory import Memory
-from agents.memory.forgettings import Deletion
+from agents.memory.deletions import Deletion
 from agents.memory.inbox import TO, InboxEntry, TranscriptLine, now_ms
 from agents.nodes.route import FRESH, PASSING
 from agents.state import SUPERVISOR, State, holder_of, updated

@@ -20,7 +20,7 @@ from agents.state import State
 from agents.state.citations import Citation, shifted
 from agents.state.verdict import Kind
 from agents.toolkit.context import Context
-from app.assistant.recording import Recording
+from app.assistant.records import Recording
 from app.process.logs import name_turn
 from app.process.tasks import cancel
 from prompts import FALLBACK, phrase

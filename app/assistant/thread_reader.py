@@ -14,7 +14,7 @@ from agents.toolkit.client_tools import waiting_for_client
 from agents.toolkit.questions import ask, fits
 from agents.toolkit.services import Takeover
 from agents.toolkit.speaker import Silence, Speakers
-from app.assistant.recording import Record, Step, read_record
+from app.assistant.records import Record, Step, read_record
 from app.assistant.thread_events import END, events_of, number_of, row_of
 from app.assistant.turn_player import TurnPlayer
 from app.extensions import plugins

@@ -33,7 +33,7 @@ from app.composition.windows import fitting
 from app.databases import backend_of
 from app.doors import slash_commands
 from app.extensions import module_of, plugins, uninstalled
-from app.presentation.listing import report_lines
+from app.presentation.lines import report_lines
 from app.presentation.tool_card import warnings
 from app.process.exit_codes import USAGE
 from app.settings import Settings, ignored, read, read_settings, slips

@@ -12,7 +12,7 @@ from agents.memory.thread_list import MOST_LISTED
 from app.assistant.short_term_memory import contents
 from app.cli.invocation import Thread
 from app.databases import backend_of
-from app.presentation.listing import history_lines, note_lines, thread_lines
+from app.presentation.lines import history_lines, note_lines, thread_lines
 from app.presentation.texts import say
 from app.settings import read_settings
 

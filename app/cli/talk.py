@@ -27,7 +27,7 @@ from app.doors.terminal.screens import JsonLines, PlainText
 from app.doors.terminal.trace_tree import TraceTree
 from app.doors.terminal.tty import incoming_lines
 from app.doors.visit import Screen, Visit
-from app.presentation.listing import answers
+from app.presentation.lines import answers
 from app.presentation.texts import say
 from app.process.exit_codes import FAILED, WAITING
 from app.process.logs import HeldLog, log_on_stderr

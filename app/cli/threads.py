@@ -10,10 +10,10 @@ import typer
 from pydantic import ValidationError
 
 from agents.command_line import CommandResult, name_given
-from agents.conversation.forgetting import worded
+from agents.conversation.deletion import worded
 from agents.errors import Undeleted, UsageError
 from agents.language.text.clean import clean, safe_json
-from agents.memory.forgettings import NOT_ALL
+from agents.memory.deletions import NOT_ALL
 from agents.sources.documents.files import Unreadable
 from agents.sources.documents.files import contents as contents_of_file
 from app.assistant import Assistant
@@ -22,7 +22,7 @@ from app.assistant.short_term_memory import ExportedThread, contents
 from app.assistant.system_messages import SystemMessages
 from app.cli.invocation import OptionalThread, Thread, results_alone, tell
 from app.composition import check_reach, open_assistant, plugins_found
-from app.presentation.listing import conversation_markdown, state_lines
+from app.presentation.lines import conversation_markdown, state_lines
 from app.presentation.texts import say
 from app.process.exit_codes import FAILED
 from app.security.audit import deed, login

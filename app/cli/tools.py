@@ -13,7 +13,7 @@ from app.cli.invocation import tell
 from app.composition import discover, open_parts, plugins_found
 from app.composition.served_tools import accept as accept_description
 from app.composition.served_tools import openers, with_served_tools
-from app.presentation.listing import card_lines, tool_lines
+from app.presentation.lines import card_lines, tool_lines
 from app.presentation.texts import say
 from app.presentation.tool_card import Owned, ToolCard, cards, owned_tools
 from app.settings import Settings, read_settings

@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 
 from agents.sources.documents.files import PACKED, READERS, cleaned
 from agents.sources.documents.markdown import DocumentSection
-from agents.sources.documents.reading import PDF, sections_in_process
+from agents.sources.documents.reader_process import PDF, sections_in_process
 
 DOUBLES = ("_sources",)  # Folders in which generators of documentation keep the source of each page.
 LARGEST_HERE = 1_000_000  # The most bytes of text to read in our own process.

@@ -19,7 +19,7 @@ from agents.errors import UsageError
 from agents.language.text.fulltext import MOST_WORDS, coded
 from agents.language.text.stems import SHORTEST_MISSPELT, has_phrase, is_slip, stem, words
 from agents.language.text.vocabulary import listening, small_words
-from agents.sources.documents.decoding import decoded
+from agents.sources.documents.encoding import decoded
 from agents.sources.documents.files import Unreadable, contents
 from agents.sources.documents.markdown import DocumentSection, markdown_sections
 from dialogs.research.documents import can_be_read, files_in, passages, sections_of

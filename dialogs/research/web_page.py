@@ -4,9 +4,9 @@ import asyncio
 from dataclasses import dataclass
 
 from agents.language.text.clean import clean
-from agents.sources.documents.decoding import decoded
+from agents.sources.documents.encoding import decoded
 from agents.sources.documents.markdown import DocumentSection
-from agents.sources.documents.reading import WEB_PAGE, read, sections_in_process
+from agents.sources.documents.reader_process import WEB_PAGE, read, sections_in_process
 from agents.sources.web.fetcher import HTML, PLAIN, Download, FetchError
 
 LARGEST_HERE = 200_000  # The most bytes of a page to read in our own process: its author may have made it slow to read.

@@ -10,7 +10,7 @@ import pytest
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from pydantic_settings import BaseSettings
 
-from agents.memory import feedback, forgettings, gate_log, notices, updates
+from agents.memory import deletions, feedback, gate_log, notices, updates
 from agents.toolkit.call import Execute, ToolReply
 from agents.toolkit.tool_node import ToolPolicies
 from app.cli import command_line
@@ -76,7 +76,7 @@ def test_what_is_said_of_security_is_held() -> None:
         ("feedback", f"{feedback.KEPT_MS // DAY_MS} days"),
         ("gate log", f"{gate_log.KEPT:,} messages"),
         ("notices", f"{notices.KEPT_MS // DAY_MS} days"),
-        ("forgettings", f"{forgettings.KEPT_MS // DAY_MS} day"),
+        ("forgettings", f"{deletions.KEPT_MS // DAY_MS} day"),
     ],
 )
 def test_it_is_kept_as_long_as_is_said(row: str, period: str) -> None:

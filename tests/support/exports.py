@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from app.assistant.recording import Record
+from app.assistant.records import Record
 from app.cli.threads import Form
 from app.cli.threads import exported as text_of
 from app.settings import Settings

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from agents.language.text.clean import clean
-from agents.sources.documents.decoding import decoded
+from agents.sources.documents.encoding import decoded
 from agents.sources.documents.markdown import DocumentSection, markdown_sections
 
 LARGEST_FILE = 50_000_000  # Bytes.

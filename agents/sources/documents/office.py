@@ -1,7 +1,7 @@
 """Office formats, books and tables as sections: docx, xlsx, epub, csv.
 
-Packed files are read in a process of their own (`agents.sources.documents.reading`), because a small file may unpack to
-gigabytes.
+Packed files are read in a process of their own (`agents.sources.documents.reader_process`), because a small file
+may unpack to gigabytes.
 """
 
 import csv
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
-from agents.sources.documents.decoding import decoded
+from agents.sources.documents.encoding import decoded
 from agents.sources.documents.html import html_sections
 from agents.sources.documents.markdown import DocumentSection, markdown_sections
 

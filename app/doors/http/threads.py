@@ -26,7 +26,7 @@ from app.doors.http.exchange import (
     UserName,
     audited,
 )
-from app.presentation.listing import conversation_markdown
+from app.presentation.lines import conversation_markdown
 from prompts import FALLBACK
 
 Written = Literal["markdown", "json"]

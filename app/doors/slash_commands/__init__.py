@@ -15,7 +15,7 @@ from agents.toolkit.commands import CommandCall, SlashCommand
 from app.composition import plugins_found
 from app.doors.slash_commands import own_data, talk
 from app.doors.visit import Visit
-from app.presentation.listing import columns
+from app.presentation.lines import columns
 from app.presentation.texts import say
 from dialogs import Dialog
 from prompts import phrase

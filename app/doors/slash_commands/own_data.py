@@ -5,15 +5,15 @@ from datetime import UTC, datetime
 from itertools import accumulate
 from typing import get_args
 
-from agents.conversation.forgetting import EVERYTHING, worded
+from agents.conversation.deletion import EVERYTHING, worded
 from agents.errors import Undeleted, UsageError
-from agents.memory.forgettings import NOT_ALL
+from agents.memory.deletions import NOT_ALL
 from agents.memory.inbox import TOLD
 from agents.memory.preferences import Busy
 from agents.memory.store import namespace_of
 from app.doors.slash_commands.personal_data import as_json, as_markdown, personal_data
 from app.doors.visit import Visit
-from app.presentation.listing import history_lines, state_of_talk
+from app.presentation.lines import history_lines, state_of_talk
 from app.presentation.texts import say, shortened
 from prompts import language, languages, phrase, title_of
 

@@ -13,7 +13,7 @@ from agents.plugin import Section
 from app.assistant import Assistant
 from app.assistant.short_term_memory import contents
 from app.extensions import plugins
-from app.presentation.listing import labelled_values, markdown_lines, moment
+from app.presentation.lines import labelled_values, markdown_lines, moment
 from app.presentation.texts import say
 from prompts import language, table, title_of
 

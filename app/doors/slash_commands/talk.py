@@ -9,7 +9,7 @@ from agents.memory.thread_list import MOST_LISTED
 from agents.state.person import ASR
 from app.composition.supervisor_tools import ability
 from app.doors.visit import Visit
-from app.presentation.listing import columns, first_line, moment, own_thread_lines
+from app.presentation.lines import columns, first_line, moment, own_thread_lines
 from app.presentation.texts import say
 
 UNDO = "undo"

@@ -25,7 +25,7 @@ from pydantic import BaseModel
 from agents.errors import ContractError
 from agents.memory.checkpointer import Saver
 from agents.memory.history_blocks import HistoryBlocks
-from agents.memory.packing import Packing
+from agents.memory.serializer import Packing
 from dialogs import graphs_in
 
 CHANGED = "changed"

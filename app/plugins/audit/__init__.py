@@ -14,7 +14,7 @@ from agents.plugin import Plugin, PluginSettings
 from agents.toolkit.commands import installation_of
 from agents.toolkit.services import Services
 from app.plugins.audit.log import TABLES, Audit
-from app.presentation.listing import columns, moment
+from app.presentation.lines import columns, moment
 from prompts import sentence
 
 

@@ -11,7 +11,7 @@ from agents.language.tool_ranker.ranker import Card, ToolRanker
 from agents.toolkit.speaker import Speakers
 from agents.toolkit.tool_search import card_of
 from app.assistant import Assistant
-from app.assistant.recording import Answered
+from app.assistant.records import Answered
 from app.plugins.lab.folder import LabFolder
 from app.plugins.lab.refusal import LabRefusal
 from app.presentation.tool_card import owned_tools, slots, text_faults

@@ -11,8 +11,8 @@ from agents.language.text.clean import clean
 from agents.state import SUPERVISOR
 from agents.toolkit.result import jsonable
 from agents.toolkit.speaker import Speakers
-from app.assistant.recording import Record
-from app.plugins.lab.beginning import Beginning
+from app.assistant.records import Record
+from app.plugins.lab.initial_state import Beginning
 from app.plugins.lab.mocks import Mock, recorded_mocks
 from app.plugins.lab.played_turn import DEVICE, PlayedTurn
 from app.plugins.lab.reasons import problem_text

@@ -26,9 +26,9 @@ from agents.state import SUPERVISOR
 from app.assistant import Assistant
 from app.assistant.run import config_of
 from app.composition import discover_checked
-from app.plugins.lab.beginning import staged_from
 from app.plugins.lab.desk_session import DeskCall, DeskReply, DeskSession, DeskTurn, Json, reply_of
 from app.plugins.lab.folder import LabFolder, lab_folder
+from app.plugins.lab.initial_state import staged_from
 from app.plugins.lab.played_turn import THREAD, PlayedTurn, play
 from app.plugins.lab.refusal import LabRefusal
 from app.plugins.lab.trace_test import test_of

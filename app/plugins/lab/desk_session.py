@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import tool_call
 from pydantic import Field
 
-from app.plugins.lab.beginning import DEVICE, Beginning
+from app.plugins.lab.initial_state import DEVICE, Beginning
 from app.yaml_file import FilePart
 
 Json = Mapping[str, Any]

@@ -18,7 +18,7 @@ from agents.toolkit.result import Failed, Refused, jsonable, result
 from agents.toolkit.speaker import Speaker, Speakers
 from agents.toolkit.traits import Effect, traits, traits_of
 from app.assistant.recorded_tools import give, in_place_of
-from app.assistant.recording import Record
+from app.assistant.records import Record
 from app.plugins.lab.recorded_answers import answers_of
 from app.yaml_file import NO_EXAMPLES, NO_TEXTS, ByLanguage, Examples, FilePart, ToolName, text_in
 from prompts import FALLBACK, sentence

@@ -2,7 +2,7 @@
 
 import re
 
-from app.assistant.recording import Decided
+from app.assistant.records import Decided
 from prompts import FALLBACK, retold, sentence
 
 PHRASES, PROBLEMS = "lab/phrases", "lab/problems"

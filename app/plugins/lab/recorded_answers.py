@@ -5,7 +5,7 @@ from typing import Any
 
 from agents.events.views import Notice
 from app.assistant.recorded_tools import Answer
-from app.assistant.recording import Answered, RecordedReply, Step, Viewed
+from app.assistant.records import Answered, RecordedReply, Step, Viewed
 
 
 def answers_of(steps: Sequence[Step]) -> Iterator[tuple[Answered, Answer]]:

@@ -22,7 +22,7 @@ from app.plugins.lab.played_turn import play
 from app.plugins.lab.reasons import PHRASES
 from app.plugins.lab.refusal import LabRefusal
 from app.plugins.lab.variants import LabVariant, ask, staged_as
-from app.presentation.listing import columns
+from app.presentation.lines import columns
 from app.prices import Price
 from app.settings import Settings
 from app.yaml_file import FilePart

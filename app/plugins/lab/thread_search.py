@@ -10,7 +10,7 @@ from agents.memory.feedback import SIGNS
 from agents.memory.thread_list import MOST_READ, ThreadInfo, ThreadPage
 from agents.state.verdict import Kind
 from app.assistant import Assistant
-from app.assistant.recording import Answered, Decided, Record, RecordedReply
+from app.assistant.records import Answered, Decided, Record, RecordedReply
 from app.plugins.lab.turn_notes import notes_of
 from app.prices import added
 from app.yaml_file import FilePart

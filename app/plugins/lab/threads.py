@@ -8,13 +8,13 @@ from agents.memory.feedback import Rating
 from agents.memory.inbox import TranscriptLine
 from agents.state import SUPERVISOR
 from app.assistant import Assistant
-from app.assistant.recording import Answered, Decided, Record, Step, line_of
+from app.assistant.records import Answered, Decided, Record, Step, line_of
 from app.composition import discover_checked
-from app.plugins.lab.beginning import DEVICE, beginning_of, first_of
 from app.plugins.lab.cases import Case, CaseTurn, Expected, ExpectedCall, case_of
 from app.plugins.lab.desk_session import DeskSession
 from app.plugins.lab.folder import lab_folder, named_after
 from app.plugins.lab.going_back import state_after
+from app.plugins.lab.initial_state import DEVICE, beginning_of, first_of
 from app.plugins.lab.mocks import recorded_mocks
 from app.plugins.lab.played_turn import PlayedTurn, play
 from app.plugins.lab.reasons import problem_text

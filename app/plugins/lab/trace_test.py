@@ -15,7 +15,7 @@ from agents.toolkit.tool_search import tools_of
 from agents.toolkit.traits import traits_of
 from app.assistant import Assistant, Turn
 from app.assistant.recorded_tools import Answer, with_absent_tools, with_answers
-from app.assistant.recording import Answered, Record, RecordedReply
+from app.assistant.records import Answered, Record, RecordedReply
 from app.composition import discover
 from app.plugins.lab.reasons import PHRASES
 from app.plugins.lab.recorded_answers import answers_of

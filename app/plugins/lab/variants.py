@@ -14,7 +14,7 @@ from app.assistant import Assistant
 from app.composition import discover_checked
 from app.composition.models import make_models
 from app.plugins.lab.agent_file import Tuning
-from app.plugins.lab.beginning import Beginning, staged_from
+from app.plugins.lab.initial_state import Beginning, staged_from
 from app.plugins.lab.mocks import Mock, with_mocks
 from app.plugins.lab.played_turn import THREAD
 from app.plugins.lab.refusal import LabRefusal

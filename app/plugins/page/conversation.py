@@ -11,10 +11,10 @@ from fastapi.responses import HTMLResponse
 from fastapi.sse import format_sse_event
 from markupsafe import Markup
 
-from agents.conversation.forgetting import worded
+from agents.conversation.deletion import worded
 from agents.errors import Undeleted
 from agents.events import Event
-from agents.memory.forgettings import NOT_ALL
+from agents.memory.deletions import NOT_ALL
 from agents.memory.inbox import PERSON, TranscriptLine
 from agents.state import SUPERVISOR
 from app.assistant import Turn

@@ -22,7 +22,7 @@ from app.doors.http.pages.paths import VERSION, Sent
 from app.doors.http.pages.talk import add_talk
 from app.plugins.page.conversation import PAGE, OwnConversation, PagePosition, address_of
 from app.plugins.page.conversations import LONGEST_TITLE, ConversationPage, conversations_of, rename, title_in
-from app.presentation.listing import conversation_markdown
+from app.presentation.lines import conversation_markdown
 from app.presentation.tool_card import openings
 from prompts import sentence
 

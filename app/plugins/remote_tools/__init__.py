@@ -18,7 +18,7 @@ def served_tools(settings: RemoteToolsSettings) -> OpenTools | None:
     """Return the opener of the files' tools; None without files."""
     if not (settings.remote_tools or settings.mcp_servers):
         return None
-    return partial(import_module("app.plugins.remote_tools.opening").with_remote_tools, settings)
+    return partial(import_module("app.plugins.remote_tools.loader").with_remote_tools, settings)
 
 
 plugin = Plugin(settings=RemoteToolsSettings, served_tools=served_tools)

@@ -20,7 +20,7 @@ from app.assistant.clocks import Clock, Deliver, Ring, Unreachable
 from app.cli.invocation import tell
 from app.composition import open_assistant
 from app.composition.models import NO_MODELS
-from app.doors.ringing import RingingDoor
+from app.doors.ring_door import RingingDoor
 from app.process.exit_codes import TROUBLE
 from app.process.logs import log_on_stderr
 from app.process.tasks import cancelled_by

@@ -23,7 +23,7 @@ from app.doors.terminal.tty import incoming_lines
 from app.plugins.seat.place import Operator, Seat
 from app.plugins.seat.seats import Seats, take_seat
 from app.plugins.seat.terminal import OperatorSeat, typed_lines
-from app.presentation.listing import columns, history_lines
+from app.presentation.lines import columns, history_lines
 from app.process.logs import log_on_stderr
 from app.security.audit import deed, login
 from app.settings import read_settings

@@ -10,7 +10,7 @@ from app.doors.operators import OperatorChat, OperatorChats, OperatorWord, PostT
 from app.plugins.seat.place import Operator, Seat
 from app.plugins.seat.posts import Posts, SeatWatch
 from app.plugins.seat.seats import Seats, take_seat
-from app.presentation.listing import history_lines
+from app.presentation.lines import history_lines
 from app.security.audit import Action, deed
 from prompts import sentence
 

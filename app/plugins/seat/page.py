@@ -15,7 +15,7 @@ from agents.memory.inbox import TranscriptLine
 from agents.memory.thread_list import MOST_LISTED
 from app.assistant import Assistant
 from app.doors.http.exchange import LAST_EVENT, PathName, Served, audited, caller, having
-from app.doors.http.pages.drawing import AnswerRenderer
+from app.doors.http.pages.answer_renderer import AnswerRenderer
 from app.doors.http.pages.guard import LASTS, Language, PageRoute, Visiting, links, new_router
 from app.doors.http.pages.markup import draw as draw_of_page
 from app.doors.http.pages.markup import make_draw
@@ -23,7 +23,7 @@ from app.doors.http.pages.paths import VERSION, NewId, Sent
 from app.plugins.seat.place import Operator as Person
 from app.plugins.seat.place import Seat
 from app.plugins.seat.seats import LONGEST_NAME, Seats, named, take_seat
-from app.presentation.listing import first_line
+from app.presentation.lines import first_line
 from app.security.api_keys import Key
 from prompts import sentence
 

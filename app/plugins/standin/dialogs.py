@@ -9,11 +9,11 @@ from typing import Any
 
 from agents.language.text.vocabulary import mentions
 from agents.state.message_notes import notes_of
+from app.plugins.standin.intent import is_value, stopping, understand
 from app.plugins.standin.lists import LIST, pointed
-from app.plugins.standin.planning import ASK, CHOOSE, NeedsCall, Plan
+from app.plugins.standin.plan import ASK, CHOOSE, NeedsCall, Plan
 from app.plugins.standin.replies import examples, in_words, joined, not_understood, noted, small_talk
 from app.plugins.standin.situation import FILL_FORM, HAND_BACK, HELP, PROTOCOL, UNSURE, Move, PlannedCall, Situation
-from app.plugins.standin.understanding import is_value, stopping, understand
 from app.plugins.standin.values import REFERRING, WHEN
 from app.plugins.standin.vocabulary import asking, sentence
 

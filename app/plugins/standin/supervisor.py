@@ -6,10 +6,10 @@ next holder of the conversation, and say whether the dialog is over; other obser
 
 from langchain_core.messages import AIMessage, HumanMessage
 
-from app.plugins.standin.planning import NeedsCall, Plan
+from app.plugins.standin.intent import understand
+from app.plugins.standin.plan import NeedsCall, Plan
 from app.plugins.standin.replies import abilities, greeting, in_words, joined, not_understood, small_talk
 from app.plugins.standin.situation import HELP, Move, PlannedCall, Situation
-from app.plugins.standin.understanding import understand
 from app.plugins.standin.vocabulary import sentence
 from prompts import table
 

@@ -10,7 +10,7 @@ import typer
 from agents.errors import ConfigError
 from agents.plugin import Plugin
 from agents.toolkit.services import Services
-from app.doors.ringing import OpenRinging, RingingDoor
+from app.doors.ring_door import OpenRinging, RingingDoor
 from app.plugins.telegram.phrases import say
 from app.plugins.telegram.settings import TelegramSettings
 from app.plugins.telegram.setup import set_up_bot, set_up_ringing

@@ -20,10 +20,10 @@ from app.assistant.clocks import Clock, SilenceClock
 from app.composition import make_file_reader
 from app.composition.doors import open_for_door
 from app.doors.operators import OperatorChats
-from app.doors.ringing import OpenRinging
+from app.doors.ring_door import OpenRinging
 from app.plugins.telegram.access import link
 from app.plugins.telegram.bot import ServiceBot, bot_of, connected, token_of
-from app.plugins.telegram.delivery.posting import Posting
+from app.plugins.telegram.delivery.operator_posts import Posting
 from app.plugins.telegram.delivery.sender import Sender, TextRefused
 from app.plugins.telegram.door import TelegramDoor
 from app.plugins.telegram.phrases import say
@@ -35,7 +35,7 @@ from app.plugins.telegram.updates.operator import Faults
 from app.plugins.telegram.updates.operator_posts import OperatorPosting
 from app.plugins.telegram.updates.polling import Poller, remove_webhook
 from app.plugins.telegram.updates.webhook import Hook, listening
-from app.presentation.listing import moment
+from app.presentation.lines import moment
 from app.process.logs import hidden, log_on_stderr
 from app.process.tasks import cancelled_by, wait_for_event
 from app.settings import Settings

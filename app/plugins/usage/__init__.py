@@ -14,7 +14,7 @@ from agents.plugin import Plugin
 from agents.toolkit.commands import installation_of
 from agents.toolkit.services import Services
 from app.plugins.usage.counts import TABLES, Usage, UsageSettings
-from app.presentation.listing import columns
+from app.presentation.lines import columns
 from app.settings import Settings
 from prompts import sentence
 

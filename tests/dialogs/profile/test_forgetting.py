@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agents.conversation.forgetting import worded
+from agents.conversation.deletion import worded
 from agents.memory.store import namespace_of
 from app.assistant import Assistant, Turn
 from app.testing import Chat, told

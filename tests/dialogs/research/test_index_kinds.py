@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.sources.documents.decoding import decoded
+from agents.sources.documents.encoding import decoded
 from agents.sources.documents.files import Unreadable, contents
 from agents.sources.documents.html import html_sections
 from agents.sources.documents.markdown import DocumentSection

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.sources.documents import reading
+from agents.sources.documents import reader_process
 from agents.sources.web.fetcher import Download, FetchError
 from dialogs.research.web_page import page_text
 from tests.support.pdf_file import pdf, pdf_of
@@ -41,7 +41,7 @@ async def test_a_page_that_is_slow_to_read_holds_nothing_up(monkeypatch: pytest.
     page = await page_text(Download("u", "text/html", ARTICLE.replace(b"<p>", b"<p>" + b" " * 200_000)))
     assert "A bowline makes a loop" in page.text
 
-    monkeypatch.setattr(reading, "SECONDS", 1)
+    monkeypatch.setattr(reader_process, "SECONDS", 1)
     slow = b"<p " + b" ".join(b"a%d=1" % number for number in range(150_000)) + b">A bowline makes a loop.</p>"
     with pytest.raises(FetchError, match="cannot be read"):
         await page_text(Download("u", "text/html", slow))
@@ -67,7 +67,7 @@ async def test_a_pdf_of_the_web_is_read_in_a_process_of_its_own(monkeypatch: pyt
     page = await page_text(Download("u", "application/pdf", pdf("Two years.")))
     assert page.text == "Two years."
 
-    monkeypatch.setattr(reading, "SECONDS", 1)
+    monkeypatch.setattr(reader_process, "SECONDS", 1)
     bomb = Download("u", "application/pdf", pdf_of(b"(a) Tj " * 3_000_000))
     with pytest.raises(FetchError, match="read"):
         await page_text(bomb)

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from agents.errors import UsageError
-from app.assistant.recording import LARGEST_RECORD
+from app.assistant.records import LARGEST_RECORD
 from app.testing import Chat
 from app.testing.script import Call
 from tests.support.exports import MEET, Captured, exported, turns

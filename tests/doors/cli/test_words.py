@@ -9,7 +9,7 @@ from app.cli import command_line
 from app.doors import slash_commands
 from app.doors.terminal.door import TerminalDoor
 from app.doors.visit import Visit
-from app.presentation.listing import state_of_talk
+from app.presentation.lines import state_of_talk
 from tests.doors.cli.conftest import Captured, Feed
 from tests.support.scripted_assistant import ROLES, Echo, stage
 

@@ -11,7 +11,7 @@ from agents.language.text.clean import clean, safe_json
 from agents.memory.inbox import TranscriptLine
 from app.assistant.short_term_memory import contents
 from app.doors.terminal.screens import JsonLines, PlainText
-from app.presentation.listing import conversation_markdown
+from app.presentation.lines import conversation_markdown
 
 TEXTS = {
     "a title of the window": "a\x1b]0;pwned\x07b",

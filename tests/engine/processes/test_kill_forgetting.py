@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.conversation.forgetting import worded
+from agents.conversation.deletion import worded
 from agents.events import trace
 from agents.memory.store import namespace_of
 from app.assistant import Assistant, Turn

@@ -11,7 +11,7 @@ import pytest
 
 from agents.events import REBUILT, Error
 from agents.memory import connection
-from agents.memory.packing import Packing
+from agents.memory.serializer import Packing
 from app.assistant import Assistant, Turn
 from app.process.exit_codes import STORAGE
 from app.testing import Chat

@@ -4,10 +4,10 @@ from collections.abc import Collection
 
 import pytest
 
-from agents.conversation.forgetting import EVERYTHING
+from agents.conversation.deletion import EVERYTHING
 from agents.events import Message
 from agents.memory.connection import Connection
-from agents.memory.forgettings import Deletion
+from agents.memory.deletions import Deletion
 from agents.memory.inbox import InboxEntry
 from app.assistant import Assistant, Turn
 from app.testing import Chat

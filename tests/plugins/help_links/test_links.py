@@ -11,7 +11,7 @@ from llmock.scenarios import Fail, Reply
 
 from agents.events import ModelEnd, ModelStart, ToolEnd, TurnEnd
 from agents.toolkit.help import HelpRequest
-from app.assistant import recording
+from app.assistant import records
 from app.plugins.help_links import HelpLinkSettings, links
 from app.settings import Settings
 from app.testing import Chat
@@ -85,7 +85,7 @@ async def test_asking_another_model_is_a_model_call(chat: Chat, llmock: LLMock) 
     assert [event.model_calls for event in chat.events if isinstance(event, TurnEnd)] == [3]
     async with chat.assistant() as assistant:
         [record] = await assistant.records("ann")
-    steps = [step for step in record.steps if isinstance(step, recording.RecordedReply)]
+    steps = [step for step in record.steps if isinstance(step, records.RecordedReply)]
     assert [(step.role, step.text is None) for step in steps] == [("supervisor", False)] * 2
 
 

@@ -13,12 +13,12 @@ from app.assistant import Assistant, Turn
 from app.cli import command_line
 from app.composition import discover_checked, open_assistant
 from app.composition.models import make_models
-from app.plugins.lab.beginning import Beginning, beginning_of, staged_from
 from app.plugins.lab.cases import Case
 from app.plugins.lab.desk import sitting
 from app.plugins.lab.desk_session import DeskCall
 from app.plugins.lab.folder import lab_folder, written
 from app.plugins.lab.going_back import state_after
+from app.plugins.lab.initial_state import Beginning, beginning_of, staged_from
 from app.plugins.lab.runs import RunOrder, run_cases
 from app.plugins.lab.threads import desk_from, keep_case, keep_turn
 from app.settings import Settings

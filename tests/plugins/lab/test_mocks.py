@@ -8,7 +8,7 @@ from agents.errors import UsageError
 from agents.events.views import Table, View
 from agents.state import SUPERVISOR
 from agents.toolkit.speaker import Speakers
-from app.assistant.recording import Answered, Record, RecordedReply, Viewed
+from app.assistant.records import Answered, Record, RecordedReply, Viewed
 from app.cli import command_line
 from app.composition import discover
 from app.plugins.lab.cases import Case, CaseTurn, Expected

@@ -8,7 +8,7 @@ import pytest
 
 from agents.conversation.gate import weights
 from agents.state.verdict import because
-from app.assistant.recording import Decided, read_record
+from app.assistant.records import Decided, read_record
 from app.plugins.lab.reasons import worded
 from app.prices import Tokens
 from prompts import languages, retold, sentence, table

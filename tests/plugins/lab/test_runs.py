@@ -9,7 +9,7 @@ import yaml
 
 from agents.errors import UsageError
 from agents.events import Error, Event, Message, ModelEnd, ToolEnd, TurnEnd
-from app.assistant.recording import Answered, Record, RecordedReply
+from app.assistant.records import Answered, Record, RecordedReply
 from app.cli import command_line
 from app.composition import discover
 from app.plugins.lab.cases import Case, CaseTurn, Expected, ExpectedCall, case_of

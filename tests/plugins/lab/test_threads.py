@@ -6,7 +6,7 @@ from agents.errors import UsageError
 from agents.memory.inbox import TranscriptLine
 from agents.state.citations import Citation
 from app.assistant import Turn
-from app.assistant.recording import Decided, Record
+from app.assistant.records import Decided, Record
 from app.cli import command_line
 from app.composition import open_assistant
 from app.plugins.lab.going_back import state_after

@@ -28,7 +28,7 @@ from agents.toolkit.client_tools import ClientTool
 from app.assistant import Turn
 from app.assistant.turn import Exchange
 from app.cli.command_line import main
-from app.plugins.postgres.handing import Retelling
+from app.plugins.postgres.door_assistant import Retelling
 from app.plugins.postgres.queue import EventPage
 from app.plugins.postgres.wire import events_as_json, events_of, turn_as_json, turn_of
 

@@ -10,7 +10,7 @@ import pytest
 from app.cli import command_line
 from app.plugins.telegram import service
 from app.plugins.telegram.bot import ServiceBot
-from app.plugins.telegram.delivery import posting
+from app.plugins.telegram.delivery import operator_posts
 from app.plugins.telegram.settings import TelegramSettings
 from app.settings import Settings
 from app.testing.script import Call, Script
@@ -54,7 +54,7 @@ async def test_a_note_waits_until_it_can_be_delivered(
     tmp_path: Path, world: BotApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither a door that is closed nor a Telegram that refuses loses a note."""
-    monkeypatch.setattr(posting, "RETRY", 0.01)
+    monkeypatch.setattr(operator_posts, "RETRY", 0.01)
     async with stage(tmp_path / "t.db", Script().models(ROLES)) as assistant:
         await assistant.memory.notes.add("me", f"{EVEREST} <b>*_", "call", "me", 20)
     world.fail("sendMessage", refusal(429, "Too Many Requests: retry after 0", retry_after=0))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agents.conversation.forgetting import worded
+from agents.conversation.deletion import worded
 from agents.errors import DatabaseError
 from agents.events import trace
 from app.assistant import Turn

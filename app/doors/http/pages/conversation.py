@@ -19,10 +19,10 @@ from agents.toolkit.questions import CHOICE, worded
 from app.assistant import Assistant, Turn
 from app.assistant.assistant import NOT_TAKEN
 from app.assistant.branches import BEGINNING, parents_in
-from app.assistant.recording import Step
+from app.assistant.records import Step
 from app.doors.client_answers import MARK
 from app.doors.http.answers import Answer, Answers
-from app.doors.http.pages.drawing import AnswerRenderer
+from app.doors.http.pages.answer_renderer import AnswerRenderer
 from app.doors.http.pages.markup import draw
 
 DEVICE = "page"

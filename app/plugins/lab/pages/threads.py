@@ -15,7 +15,7 @@ from app.plugins.lab.threads import desk_from, keep_turn, replay, view
 from app.plugins.lab.trace_test import test_of
 from app.plugins.lab.turn_notes import TurnNote, note
 from app.plugins.lab.variants import LabVariant
-from app.presentation.listing import first_line, state_lines
+from app.presentation.lines import first_line, state_lines
 from app.presentation.texts import say
 from app.yaml_file import validated
 

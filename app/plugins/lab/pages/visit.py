@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from agents.errors import ConfigError, UsageError
 from app.assistant import Assistant
-from app.assistant.recording import Decided
+from app.assistant.records import Decided
 from app.doors.http.exchange import Served, who
 from app.doors.http.pages import guard
 from app.doors.http.pages.conversation import Conversation
@@ -32,7 +32,7 @@ from app.plugins.lab.live import OpenTalks, Works
 from app.plugins.lab.mocks import Mock
 from app.plugins.lab.reasons import PHRASES, PROBLEMS, worded
 from app.plugins.lab.simulation import SimulatedUser
-from app.presentation.listing import moment
+from app.presentation.lines import moment
 from app.process.exit_codes import FAULTS, told
 from app.security.api_keys import Key
 from app.security.audit import Action, deed

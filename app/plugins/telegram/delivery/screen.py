@@ -20,7 +20,7 @@ from app.plugins.telegram.delivery.receipts import Receipts
 from app.plugins.telegram.delivery.sender import Gone, Keyboard, Sender, TextRefused
 from app.plugins.telegram.phrases import say
 from app.plugins.telegram.place import ANONYMOUS, TelegramPlace, chat_of
-from app.presentation.listing import columns
+from app.presentation.lines import columns
 from app.presentation.texts import LONGEST_TITLE, gallery
 from prompts import phrase
 

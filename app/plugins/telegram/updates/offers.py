@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from app.doors.slash_commands.own_data import MODES, YES, any_language, anything_kept, history_pages
 from app.doors.visit import Visit
 from app.plugins.telegram.phrases import say
-from app.presentation.listing import first_line, history_lines
+from app.presentation.lines import first_line, history_lines
 
 Offers = Callable[[Visit, str, str], Awaitable[Mapping[str, str]]]
 """Takes the visit, the command's argument and the language; returns what each button sends, with its label."""

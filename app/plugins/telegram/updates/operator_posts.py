@@ -7,7 +7,7 @@ from telegram import InlineKeyboardButton, InlineKeyboardMarkup, Update
 
 from agents.memory.updates import StoredUpdate
 from app.doors.operators import OperatorChats, OperatorWord
-from app.plugins.telegram.delivery.posting import Posting
+from app.plugins.telegram.delivery.operator_posts import Posting
 from app.plugins.telegram.delivery.sender import TextRefused
 from app.plugins.telegram.door import TelegramDoor
 from app.plugins.telegram.place import DOOR, TelegramPlace

@@ -13,7 +13,7 @@ from agents.events.views import CardList, Document, Entry, Link, Notice, Player,
 from agents.state import SUPERVISOR
 from agents.state.citations import Citation
 from app.assistant import Assistant
-from app.doors.http.pages.drawing import AnswerRenderer
+from app.doors.http.pages.answer_renderer import AnswerRenderer
 from app.doors.http.pages.markup import draw, markdown
 from app.presentation.texts import tool_title
 from app.testing.script import Call, Script

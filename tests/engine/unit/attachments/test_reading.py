@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agents.sources.documents import reading
+from agents.sources.documents import reader_process
 from agents.sources.documents.files import Unreadable
-from agents.sources.documents.reading import read
+from agents.sources.documents.reader_process import read
 from app.assistant.attached_text import as_text, suffix_of, text_of
 from tests.support.pdf_file import pdf, pdf_of
 
@@ -83,7 +83,7 @@ async def test_harmful_files_are_refused(name: str, body: bytes, monkeypatch: py
 @pytest.mark.slow
 async def test_a_file_that_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its process is ended; so many operators no reader gets through in time."""
-    monkeypatch.setattr(reading, "SECONDS", 2)
+    monkeypatch.setattr(reader_process, "SECONDS", 2)
     with pytest.raises(Unreadable, match="2 seconds"):
         await text_of("bomb.pdf", pdf_of(b"(a) Tj " * 9_000_000), 1000)
     assert "documents.reading" not in json.dumps(children())

@@ -13,8 +13,8 @@ import pytest
 from agents.memory import TABLES, Memory
 from agents.memory.checkpointer import TABLES as CHECKPOINTS
 from agents.memory.connection import Session, migrate
+from agents.memory.deletions import Deletion
 from agents.memory.digests import secret_file
-from agents.memory.forgettings import Deletion
 from agents.memory.inbox import InboxEntry
 from app.composition import open_assistant, plugins_found, tables_of
 from app.settings import Settings

@@ -17,7 +17,7 @@ from agents.memory.checkpointer import TABLES as CHECKPOINTS
 from agents.memory.checkpointer import Saver
 from agents.memory.connection import Tables, connect, migrate
 from agents.memory.history_blocks import BLOCK
-from agents.memory.packing import Packing, deflated, inflated
+from agents.memory.serializer import Packing, deflated, inflated
 from agents.memory.sqlite_file import SqliteBackend
 from tests.support.tiny_graph import THREAD, count, open_saver
 

@@ -8,7 +8,7 @@ import pytest
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from agents.memory.history_blocks import BLOCK, HistoryBlocks, references
-from agents.memory.packing import Packing
+from agents.memory.serializer import Packing
 from app.assistant.run import config_of
 from app.testing import Chat
 

@@ -8,7 +8,7 @@ from agents.language.text.stems import plain
 from agents.language.text.vocabulary import behind_no, corrected, mentions
 from app.plugins.standin import lists, values
 from app.plugins.standin.patterns import Match
-from app.plugins.standin.planning import CHANGE, LOOKUPS, SKIP, STOP, Filler, NeedsCall, Plan, Unclear
+from app.plugins.standin.plan import CHANGE, LOOKUPS, SKIP, STOP, Filler, NeedsCall, Plan, Unclear
 from app.plugins.standin.replies import in_words
 from app.plugins.standin.situation import FILL_FORM, HELP, SEARCH, PlannedCall, Situation
 from app.plugins.standin.values import IDENTIFIERS, OPEN, REFERRING, WHEN, Parameter

@@ -1,7 +1,7 @@
 """Files read in a process of their own: bounded in time, memory and length.
 
 A file's author may want to harm its reader: a PDF file that loops, a package that unpacks to gigabytes.
-`python -m agents.sources.documents.reading` is that process.
+`python -m agents.sources.documents.reader_process` is that process.
 """
 
 import json
@@ -32,7 +32,7 @@ async def sections_in_process(
         Unreadable: it is damaged, or takes too long.
     """
     limit = SECONDS if seconds is None else seconds
-    command = (sys.executable, "-m", "agents.sources.documents.reading", suffix, str(longest), str(round(limit)))
+    command = (sys.executable, "-m", "agents.sources.documents.reader_process", suffix, str(longest), str(round(limit)))
     try:
         status, answer = await output_of(*command, body=body, seconds=limit, cwd=Path(__file__).parents[3])
     except TimeoutError:

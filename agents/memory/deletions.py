@@ -32,7 +32,7 @@ KEPT_MS = 24 * 3600 * 1000
 
 @dataclass(frozen=True)
 class Deletion:
-    """A deletion to which a user's message has agreed, as `agents.conversation.forgetting` names it, and the language.
+    """A deletion to which a user's message has agreed, as `agents.conversation.deletion` names it, and the language.
 
     In a done deletion thread, message and user are empty.
     """

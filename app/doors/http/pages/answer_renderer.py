@@ -13,7 +13,7 @@ from agents.state.citations import Citation, shifted
 from agents.toolkit.questions import hints
 from agents.toolkit.questions.options import naming
 from app.assistant.assistant import NOT_TAKEN
-from app.assistant.recording import Step, event_of, line_of
+from app.assistant.records import Step, event_of, line_of
 from app.assistant.short_term_memory import message_of
 from app.doors.http.pages.markup import draw
 from app.presentation.texts import references, say, tool_title

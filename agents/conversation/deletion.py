@@ -12,7 +12,7 @@ from agents.conversation.changes import Change
 from agents.conversation.switch import answer
 from agents.events import Forgetting
 from agents.language.text.vocabulary import is_said, listening, vocabulary
-from agents.memory.forgettings import NOT_ALL
+from agents.memory.deletions import NOT_ALL
 from agents.state import State, form_of, holder_of, talk_of
 from agents.state.message_notes import FORGET
 from agents.toolkit.questions.form import EMPTY

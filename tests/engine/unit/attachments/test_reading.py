@@ -86,7 +86,7 @@ async def test_a_file_that_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(reader_process, "SECONDS", 2)
     with pytest.raises(Unreadable, match="2 seconds"):
         await text_of("bomb.pdf", pdf_of(b"(a) Tj " * 9_000_000), 1000)
-    assert "documents.reading" not in json.dumps(children())
+    assert "documents.reader_process" not in json.dumps(children())
 
 
 def children() -> list[str]:

@@ -17,7 +17,6 @@ import itertools
 import os
 import re
 import shlex
-import shutil
 import sys
 import tempfile
 import warnings
@@ -25,6 +24,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.package_copy import copy_package
 from tests.support.places import ROOT
 
 PACKAGES = ("app", "agents", "dialogs", "observers", "prompts")
@@ -84,8 +84,7 @@ def steps(text: str) -> Iterator[Step]:
 def copy(folder: Path, extra: dict[str, str]) -> Path:
     """Copy the application to a folder, add files to it, and return the folder."""
     for package in PACKAGES:
-        # The compiled files are copied too, because compiling takes longer than the rest of the test.
-        shutil.copytree(ROOT / package, folder / package, dirs_exist_ok=True)
+        copy_package(package, folder)
     for name, content in extra.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

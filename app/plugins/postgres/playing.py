@@ -19,6 +19,7 @@ from app.process.tasks import cancelled_by
 from app.settings import Settings, read, read_settings
 
 NO_WORKERS = "WORKERS: set it to yes, so that the doors leave their turns to workers (docs/operations.md)"
+QUEUE = "app.plugins.postgres.queue"
 UNBOUNDED = 1_000_000
 """A number of turns that no worker ever plays at the same time."""
 
@@ -26,9 +27,9 @@ UNBOUNDED = 1_000_000
 @asynccontextmanager
 async def open_handing(settings: Settings) -> AsyncIterator[Assistant]:
     """Open the assistant of a door that hands its turns to workers. Raises as `open_assistant`."""
-    handing, queues = _modules(settings, "handing", "queue")
+    doors, queues = _modules(settings, "app.plugins.postgres.door_assistant", QUEUE)
     async with queues.open_queue(settings.database_url) as queue:
-        make = partial(handing.HandingAssistant, queue=queue)
+        make = partial(doors.HandingAssistant, queue=queue)
         opening: Any = open_assistant(settings, make=make)
         async with opening as assistant, assistant.listener():
             yield assistant
@@ -50,17 +51,17 @@ async def worker(*, turns: Turns = 32) -> int:
 
 async def play_for_doors(settings: Settings, most: int) -> None:
     """Play the turns of doors, up to `most` at a time, until cancelled; raises as `open_assistant`."""
-    module, queues = _modules(settings, "worker", "queue")
+    workers, queues = _modules(settings, "app.plugins.postgres.worker", QUEUE)
     # The door has counted the turns of the user, and taken them on; here `most` bounds them.
     settings = settings.model_copy(update={"turns_per_hour": 0, "turns_at_once": UNBOUNDED})
     async with queues.open_queue(settings.database_url) as queue, open_prepared(settings) as assistant:
-        await module.Worker(assistant, queue, most).run()
+        await workers.Worker(assistant, queue, most).run()
 
 
 def _modules(settings: Settings, *names: str) -> list[Any]:
     if settings.database_url.partition(":")[0] not in SCHEMES:
         raise ConfigError("WORKERS: workers need a PostgreSQL database; set DATABASE_URL (docs/operations.md)")
-    return [load_extra(f"app.plugins.postgres.{name}", "postgres", "WORKERS: PostgreSQL") for name in names]
+    return [load_extra(name, "postgres", "WORKERS: PostgreSQL") for name in names]
 
 
 command_line = typer.Typer()

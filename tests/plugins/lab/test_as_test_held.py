@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.package_copy import copy_package
 from tests.support.pages import PACKAGES
 from tests.support.places import ROOT
 from tests.support.warm_python import run_python
@@ -28,9 +29,9 @@ TALK = (
 def copy(tmp_path: Path) -> Path:
     """Return a copy of the application with its tests' foundation, and nothing else."""
     for package in (*PACKAGES, "benchmarks"):
-        shutil.copytree(ROOT / package, tmp_path / package)
+        copy_package(package, tmp_path)
     (tmp_path / "tests/engine/traces").mkdir(parents=True)
-    shutil.copytree(ROOT / "tests/support", tmp_path / "tests/support")
+    copy_package("tests/support", tmp_path)
     for name in ("pyproject.toml", "tests/__init__.py", "tests/conftest.py", "tests/engine/traces/__init__.py"):
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path

@@ -12,6 +12,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 PATIENCE = 120.0
 """Deadline for the arrival of a request, head and body, in seconds."""
+KEEP_ALIVE = 75
+"""Seconds for which an idle connection stays open: longer than at clients, which would send into a closed one."""
 MOST_UNFINISHED = 600
 """Limit of connections of this process that wait for a request; beyond it the oldest closes."""
 
@@ -81,6 +83,7 @@ def make_server(app: FastAPI, host: str, port: int, *, patience: int) -> Server:
         access_log=False,
         server_header=False,
         lifespan="off",
+        timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=patience,
         h11_max_incomplete_event_size=64 * 1024,
     )

@@ -100,7 +100,7 @@ async def test_a_stranger_cannot_tap(shop: Open, world: BotApi, script: Script) 
     """A tap of a user outside the list, or of one who was not asked in a group, changes nothing."""
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
     async with shop(allowed=[ANN, BOB]) as telegram:
-        await world.asks(GROUP, "@sue_bot I want to return something", user=ANN, sent=1)
+        await world.asks(GROUP, "@sue_bot I want to return something", user=ANN, sent=1, door=telegram)
         world.taps(world.sent[0], "1. Blue shoes", user=BOB)
         await world.until(lambda: world.toasts() == ["This question was put to somebody else."])
         world.taps(world.sent[0], "1. Blue shoes", user=33)
@@ -117,8 +117,8 @@ async def test_many_options_are_shown_in_pages(door: Open, world: BotApi, script
     """Only who was asked turns them, also after a restart; an option of any page answers, and labels are cut."""
     hats = with_hats(*(Option(f"Hat {number} " + "x" * 60, f"hat-{number}") for number in range(1, 20)))
     script.add(supervisor=BEGIN, planner=[Call("pick"), "That one."])
-    async with door(change=hats):
-        await world.asks(chat, "@sue_bot I want a hat", user=ANN, sent=1)
+    async with door(change=hats) as telegram:
+        await world.asks(chat, "@sue_bot I want a hat", user=ANN, sent=1, door=telegram)
         assert "19. Hat 19 " + "x" * 60 in world.texts(chat)[0]
         *options, turning, ways_out = labels(world.sent[0])
         assert (len(options), turning, ways_out) == (8, ["9–16 ›"], WAYS_OUT)
@@ -139,8 +139,8 @@ async def test_many_options_are_shown_in_pages(door: Open, world: BotApi, script
 async def test_something_else_is_said_in_words(shop: Open, world: BotApi, script: Script, chat: int) -> None:
     """The button says how, and the question stays open; in a group an answer to the message is heard."""
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "Sent back."])
-    async with shop():
-        await world.asks(chat, "@sue_bot I want to return something", user=ANN, sent=1)
+    async with shop() as telegram:
+        await world.asks(chat, "@sue_bot I want to return something", user=ANN, sent=1, door=telegram)
         world.taps(world.sent[0], "✍️ Something else", user=ANN)
         await world.until(lambda: world.toasts())
         assert "what you want instead" in world.toasts()[0]
@@ -153,7 +153,7 @@ async def test_a_choice_is_left_by_a_button(shop: Open, world: BotApi, script: S
     """Only by who was asked and once; the tool is told that nothing was chosen, the model what the user says."""
     script.add(supervisor=BEGIN, planner=[Call("choose_order"), "As you like."], observer=["stay"])
     async with shop() as telegram:
-        await world.asks(chat, "@sue_bot I want to return something", user=ANN, sent=1)
+        await world.asks(chat, "@sue_bot I want to return something", user=ANN, sent=1, door=telegram)
         if chat == GROUP:
             world.taps(world.sent[0], "✖ Cancel", user=BOB)
             await world.until(lambda: world.toasts() == ["This question was put to somebody else."])

@@ -23,6 +23,7 @@ Processes, time and the terminal: `killable_process`, `killable_writes`,
     `simulated_time`, `until`, `pseudo_terminal`, `clocked_app`, `terminal_visit`, `ringing`, `exports`, `node`,
     `chromium`, `browser`, `trips`.
 
-The repository itself: `pages`, `places`, `parts`, `checkout`, `deletion`, `next_version`, `fine_tuning`, `own_folders`,
-    `reference`, `size`, `changed_tests`, `core_branches`, `screenshots`, `transcripts`, `strong_model`.
+The repository itself: `pages`, `places`, `parts`, `checkout`, `package_copy`, `deletion`, `next_version`,
+    `fine_tuning`, `own_folders`, `reference`, `size`, `changed_tests`, `core_branches`, `screenshots`, `transcripts`,
+    `strong_model`.
 """

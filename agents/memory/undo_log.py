@@ -159,10 +159,14 @@ class UndoLog:
             for id, speaker, tool, call, record, *further in rows
         ]
 
-    async def mark(self, write: LoggedWrite, undone_by: str) -> None:
-        """Note the message that has taken a write back; empty: the write stands again."""
-        values = undone_by, write.id
-        await self._connection.write(lambda database: database.execute(MARK, values).rowcount)
+    async def mark(self, undone_by: str, *writes: LoggedWrite) -> None:
+        """Note at once the message that has taken some writes back; empty: they stand again."""
+
+        def mark(database: Session) -> None:
+            for write in writes:
+                database.execute(MARK, (undone_by, write.id))
+
+        await self._connection.write(mark)
 
     async def erase(self, thread: str, users: set[str]) -> None:
         """Delete the writes in a thread, and those of the users."""

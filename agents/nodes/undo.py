@@ -115,7 +115,6 @@ class UndoNode:
             # The undo itself was last.
             reply, items = last_reply(messages_of(change.state, holder_of(change.state)), in_words=True), ""
             text = reply.text if reply else text
-            change.put(undid=change.state["turn"])
         switch.answer(change, text, holder_of(change.state), UNDO)
         change.put(undoing=None, undo_asked=bool(items))
 
@@ -123,18 +122,24 @@ class UndoNode:
         """Do again what the turn before took back; name what has to be asked for anew."""
         context, state, log = runtime.context, change.state, runtime.context.undo
         logged = await log.writes(context.thread, context.user) if log else []
+        writes = [write for write in logged if write.is_undone and write.undone_in == state["turn"] - 1]
+        if not writes:
+            # A process that was killed has marked them; its changes of the form are lost.
+            standing = [write for write in logged if not write.is_undone]
+            writes = [write for write in standing if write.message == standing[-1].message]
         total: TakenBack = {}
-        texts, writers = list[str](), set[str]()
-        latest = max((it.undone_in for it in logged if it.is_undone), default=0)
-        for write in (it for it in logged if it.is_undone and it.undone_in == latest > 0):
+        texts, again = list[str](), list[LoggedWrite]()
+        for write in writes:
             taken, what = await self.redo(write, change, runtime)
-            total, writers = both(total, taken), {*writers, self._owner(write)[0].name}
+            total = both(total, taken)
             texts += [phrase("branch_not_again", state["lang"], what=what)] if what else []
-            if log and not what:
-                await log.mark(write, "")
-        again = [text for outcome, items in total.items() if outcome != "stale" for text in items]
-        lines = [phrase("undo_again", state["lang"], items="; ".join(again))] if again else []
+            again += [] if what else [write]
+        if log:
+            await log.mark("", *again)
+        items = [text for outcome, words in total.items() if outcome != "stale" for text in words]
+        lines = [phrase("undo_again", state["lang"], items="; ".join(items))] if items else []
         lines += [*sentences({"stale": total.get("stale", ())}, state["lang"]), *dict.fromkeys(texts)]
+        writers = {self._owner(write)[0].name for write in writes}
         self._tell(change, "\n".join(lines) or phrase("undo_nothing", state["lang"]), writers, is_undone=False)
         change.put(undoing=None, wrote=state["turn"], undid=state["turn"])
 

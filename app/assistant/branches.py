@@ -189,7 +189,7 @@ class Branches:
         for write in writes:
             await self.memory.undo.note(_write_of(write, thread, user), write.record)
         for logged, write in zip(await self.memory.undo.writes(thread, user), writes, strict=True):
-            await self.memory.undo.mark(logged, write.undone_by)
+            await self.memory.undo.mark(write.undone_by, logged)
         change = Change(cast(State, {**state, "branch": None}))
         await self._settle(thread, user, {*path}, change)
         await self._write(config_of(thread), change.state)
@@ -205,7 +205,7 @@ class Branches:
             if stale := taken.get("stale"):
                 await self._tell(thread, change, phrase("undo_stale", change.state["lang"], items="; ".join(stale)))
             if is_gone or taken:
-                await self.memory.undo.mark(write, LEFT)
+                await self.memory.undo.mark(LEFT, write)
             elif text:
                 await self._tell(thread, change, text)
                 done.append({"tool": write.tool, **{name: write.record.get(name) for name in ("args", "text")}})
@@ -215,7 +215,7 @@ class Branches:
                 _, what = await undo.redo(_formless(write), change, runtime)
                 if what:
                     await self._tell(thread, change, phrase("branch_not_again", change.state["lang"], what=what))
-                await self.memory.undo.mark(write, "")
+                await self.memory.undo.mark("", write)
         await self._remember(change, runtime, {write.speaker for write in changed})
         if branch := change.state["branch"]:
             change.put(branch={**branch, "done": done, "settled": True})

@@ -52,6 +52,15 @@ async def test_an_undo_outlives_who_began_it(chat: Chat, driver: Driver) -> None
         assert await todos(chat) == []
 
 
+async def test_a_redo_outlives_who_began_it(chat: Chat, driver: Driver) -> None:
+    """Killed at any step, it does again what was just taken back, tells so, and leaves what was taken back before."""
+    async for _ in killed(chat, driver, "some bread", "undo", "some milk", "undo", text="redo"):
+        assert (await chat.says("redo", id="m")).endswith("planner: Done again: 1. milk.")
+        assert await todos(chat) == ["milk"]
+        assert (await chat.says("undo")).endswith("planner: Taken back: 1. milk.")
+        assert await todos(chat) == []
+
+
 async def test_a_deletion_that_was_cut_off_is_told_as_done(chat: Chat, driver: Driver) -> None:
     """Killed at any step, the user is told what was deleted, and it can be taken back."""
     async for _ in killed(chat, driver, "some milk", text="now drop it"):

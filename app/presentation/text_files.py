@@ -168,7 +168,7 @@ def read_all() -> tuple[list[TextFile], list[str]]:
 
 
 def no_languages(texts: Sequence[TextFile], speakers: Speakers) -> Iterator[str]:
-    """Yield the folders of texts whose name is no code of a language, such as "EN", or is that of a dialog."""
+    """Yield the folders of texts with the name of a dialog, or with one such as "EN" in place of a language's code."""
     for folder, lang in dict.fromkeys((file.folder, file.lang) for file in texts):
         if not LANGUAGE_CODE.fullmatch(lang) or lang in speakers.dialogs:
             yield f"{named(folder / lang)}: call the folder by the code of its language, such as en, de or pt-BR"
@@ -188,7 +188,7 @@ def stray(speakers: Speakers) -> Iterator[str]:
 
 
 def _with_english(texts: Sequence[TextFile]) -> Iterator[tuple[TextFile, TextFile | None]]:
-    """Yield each text with the shipped one in English, or else with its folder's own; None if it is that itself."""
+    """Yield each text with the shipped English text, or that of its own folder; an English text itself with None."""
     english = {(file.folder, file.name): file for file in texts if file.lang == FALLBACK}
     for file in texts:
         first = english.get((prompts.FOLDER, file.name)) or english.get((file.folder, file.name))

@@ -286,7 +286,7 @@ def test_an_entry_that_nothing_reads_is_told(own: Path, file: str, text: str, li
     finally:
         use(Extensions(_env_file=None))
     place = f"own/prompts/{file[:3]}".removesuffix("/" * line.startswith(":"))
-    assert [told.startswith(f"{place}{line}") for told in lines if told.startswith("own")] == [True] * bool(line)
+    assert [fault.startswith(f"{place}{line}") for fault in lines if fault.startswith("own")] == [True] * bool(line)
 
 
 def test_own_texts_go_first(own: Path) -> None:

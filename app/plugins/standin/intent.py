@@ -196,8 +196,8 @@ def is_sure(now: Situation, match: Match) -> bool:
     is_number = values.number(match.slots.get(WHEN, ""), words) is not None
     is_timed = is_timed or (is_number and any(is_shift(it, words.lang) for it in before[-1:]))
     # "Tomorrow … at 7": the hour may be that of the thing to do.
-    whole = read(plain(match.text), words.lang) if WHEN in match.slots and opened else None
-    between = "".join(match.text[it[1] : after[0]] for it, after in pairwise(whole.places)) if whole else ""
+    whole_time = read(plain(match.text), words.lang) if WHEN in match.slots and opened else None
+    between = "".join(match.text[it[1] : after[0]] for it, after in pairwise(whole_time.places)) if whole_time else ""
     is_apart = bool({*words.stems(plain(between))} - words.fillers)
     # "It" is plain right after it was set.
     is_old = lists.pointed(now, meant, match.slots) != lists.pointed(now, meant, match.slots, recently=True)
